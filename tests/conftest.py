@@ -1,0 +1,128 @@
+"""Fixtures of all tests: a server a worker, a migrated template database on it, a copy of that a test.
+
+Whatever is of the package is imported inside the fixtures, so that tests of one module run while another one is broken.
+"""
+
+import itertools
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import pytest
+import sqlalchemy as sa
+
+if TYPE_CHECKING:
+    import dmsjournal as dj
+    from dmsjournal.embedded import EmbeddedPostgres
+
+Connections = list[sa.Connection]
+
+ENGINES = ["postgres"]  # an engine named here has a fixture "<engine>_server" with the methods of PostgresServer
+
+SETTINGS = {
+    "autovacuum": "on",
+    "fsync": "off",  # a killed server loses nothing by these two, a machine that loses its power would
+    "full_page_writes": "off",
+    "max_connections": "200",
+    "max_prepared_transactions": "20",
+    "shared_buffers": "128MB",
+}
+
+
+class PostgresServer:
+    """A server whose databases are made for one test each and dropped after it, whoever is still connected."""
+
+    def __init__(self, embedded: "EmbeddedPostgres") -> None:
+        self.embedded = embedded
+        self._numbers = itertools.count(1)
+
+    @contextmanager
+    def fresh_database(self) -> Iterator[str]:
+        """The URL of an empty database."""
+        with self._database("template0") as url:
+            yield url
+
+    @contextmanager
+    def copy_of_template(self) -> Iterator[str]:
+        """The URL of a database in which the journal is installed and holds nothing."""
+        with self._database(self._migrated) as url:
+            yield url
+
+    @cached_property
+    def _migrated(self) -> str:
+        from dmsjournal.migrating import upgrade
+
+        self._execute("CREATE DATABASE migrated TEMPLATE template0")
+        upgrade(self.embedded.url("migrated"))
+        return "migrated"
+
+    @contextmanager
+    def _database(self, template: str) -> Iterator[str]:
+        name = f"test_{next(self._numbers)}"
+        self._execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+        try:
+            yield self.embedded.url(name)
+        finally:
+            if self.embedded.running:  # a test that kills the server may leave it so
+                self._execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+    def _execute(self, statement: str) -> None:
+        engine = sa.create_engine(self.embedded.url(), isolation_level="AUTOCOMMIT", poolclass=sa.NullPool)
+        with engine.connect() as connection:
+            connection.exec_driver_sql(statement)
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    """The worker's own server, of the binaries in DMSJOURNAL_TEST_POSTGRES_BIN if it is set."""
+    from dmsjournal.embedded import EmbeddedPostgres
+
+    bin_dir = os.environ.get("DMSJOURNAL_TEST_POSTGRES_BIN")
+    with EmbeddedPostgres(settings=SETTINGS, bin_dir=bin_dir) as embedded:
+        yield PostgresServer(embedded)
+
+
+@pytest.fixture(params=ENGINES)
+def url(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The URL of the database that `journal` and `connections` of the same test use."""
+    with request.getfixturevalue(f"{request.param}_server").copy_of_template() as url:
+        yield url
+
+
+@pytest.fixture
+def journal(url: str) -> Iterator["dj.Journal"]:
+    """A journal in a fresh copy of a migrated template database."""
+    import dmsjournal as dj
+
+    journal = dj.connect(url)
+    yield journal
+    journal.close()
+
+
+@pytest.fixture
+def connections(url: str) -> Iterator[Connections]:
+    """Two connections to the database of `journal`, each in a transaction of its own from its first statement on."""
+    engine = sa.create_engine(url, poolclass=sa.NullPool)
+    with engine.connect() as first, engine.connect() as second:  # leaving it rolls back what is open
+        yield [first, second]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Note a test's acceptance numbers in its report, because that is all a worker sends home."""
+    for item in items:
+        for marker in item.iter_markers("acceptance"):
+            item.user_properties += [("acceptance", str(number)) for number in marker.args]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    numbers: dict[str, set[str]] = {}
+    for outcome in ("passed", "failed", "error"):
+        reports = terminalreporter.getreports(outcome)
+        noted = (pair for report in reports for pair in getattr(report, "user_properties", ()))  # a collection has none
+        numbers[outcome] = {str(value) for name, value in noted if name == "acceptance"}
+    not_held = numbers["failed"] | numbers["error"]
+    if numbers["passed"] | not_held:
+        failed = f", {len(not_held)} with a test that failed: {', '.join(sorted(not_held))}" if not_held else ""
+        terminalreporter.line(f"acceptance list: {len(numbers['passed'] - not_held)} numbers covered{failed}")
