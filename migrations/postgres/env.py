@@ -1,0 +1,64 @@
+"""Alembic's environment on PostgreSQL: one transaction, a lock timeout, alembic_version in schema dms."""
+
+import os
+
+from alembic import context
+
+from dmsjournal import statements
+from dmsjournal.connecting import engine_for
+from dmsjournal.migrating import checked_lock_timeout
+
+config = context.config
+arguments = context.get_x_argument(as_dictionary=True)
+lock_timeout = checked_lock_timeout(
+    config.attributes.get("lock_timeout")
+    or arguments.get("lock_timeout")
+    or config.get_section_option(config.config_ini_section, "lock_timeout")
+    or "5s"
+)
+
+
+def prepare(execute) -> None:
+    """What comes before the first migration, online and in the script."""
+    for name in ("checks/lock_timeout", "checks/installable", "checks/schema"):
+        execute(statements.text_of("postgres", name).replace("{lock_timeout}", lock_timeout))
+
+
+def run_offline() -> None:
+    context.configure(
+        dialect_name="postgresql",
+        dialect_opts={"paramstyle": "named"},
+        literal_binds=True,
+        version_table_schema="dms",
+        transactional_ddl=True,
+    )
+    write = context.get_context().impl.static_output
+    write("\\set ON_ERROR_STOP on")
+    with context.begin_transaction():
+        prepare(write)
+        context.run_migrations()
+
+
+def run_online(connection) -> None:
+    context.configure(connection=connection, version_table_schema="dms")
+    with context.begin_transaction():
+        prepare(connection.execution_options(no_parameters=True).exec_driver_sql)
+        context.run_migrations()
+
+
+if context.is_offline_mode():
+    run_offline()
+elif (given := config.attributes.get("connection")) is not None:
+    run_online(given)
+else:
+    url = (
+        arguments.get("url")
+        or os.environ.get("DMSJOURNAL_URL")
+        or config.get_section_option(config.config_ini_section, "sqlalchemy.url")
+    )
+    if not url:
+        raise SystemExit("name the database: set DMSJOURNAL_URL, or pass -x url=postgresql+psycopg://…")
+    engine = engine_for(url)
+    with engine.connect() as connection:
+        run_online(connection)
+    engine.dispose()

@@ -1,0 +1,23 @@
+"""stamping"""
+
+from dmsjournal.migrating import run
+
+revision, down_revision, branch_labels, depends_on = "0002", "0001", None, None
+
+
+def upgrade() -> None:
+    run(
+        "functions/held_floors.v1",
+        "functions/enter_change.v1",
+        "functions/stamp_document.v1",
+        "triggers/document_stamp.v1",
+    )
+
+
+def downgrade() -> None:
+    run(
+        "triggers/document_stamp.drop",
+        "functions/stamp_document.drop",
+        "functions/enter_change.drop",
+        "functions/held_floors.drop",
+    )

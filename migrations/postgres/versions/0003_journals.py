@@ -1,0 +1,37 @@
+"""journals"""
+
+from dmsjournal.migrating import run
+
+revision, down_revision, branch_labels, depends_on = "0003", "0002", None, None
+
+
+def upgrade() -> None:
+    run(
+        "tables/JournalFloor.v1",
+        "tables/ChangeConsumer.v1",
+        "tables/DocumentChangeEvent.v1",
+        "tables/IdentityChangeEvent.v1",
+        "tables/KeyChangeEvent.v1",
+        "functions/journal_insert.v1",
+        "functions/journal_update.v1",
+        "functions/journal_identity.v1",
+        "triggers/document_insert.v1",
+        "triggers/document_update.v1",
+        "triggers/document_identity.v1",
+    )
+
+
+def downgrade() -> None:
+    run(
+        "triggers/document_identity.drop",
+        "triggers/document_update.drop",
+        "triggers/document_insert.drop",
+        "functions/journal_identity.drop",
+        "functions/journal_update.drop",
+        "functions/journal_insert.drop",
+        "tables/KeyChangeEvent.drop",
+        "tables/IdentityChangeEvent.drop",
+        "tables/DocumentChangeEvent.drop",
+        "tables/ChangeConsumer.drop",
+        "tables/JournalFloor.drop",
+    )

@@ -1,0 +1,2 @@
+-- sql/postgres/functions/enter_change.drop.sql
+DROP FUNCTION dms.enter_change();

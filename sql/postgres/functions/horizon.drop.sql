@@ -1,0 +1,2 @@
+-- sql/postgres/functions/horizon.drop.sql
+DROP FUNCTION dms.horizon();

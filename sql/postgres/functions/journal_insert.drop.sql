@@ -1,0 +1,2 @@
+-- sql/postgres/functions/journal_insert.drop.sql
+DROP FUNCTION dms.journal_insert();

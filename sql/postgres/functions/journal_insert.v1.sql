@@ -1,0 +1,17 @@
+-- sql/postgres/functions/journal_insert.v1.sql: one document event an inserted document (invariant 2). No identity event: a first
+-- identity stamp is never a witness for a parent (invariant 3).
+-- Fires: after insert on dms.Document, once a statement. Twin: sql/sqlserver/triggers/document_insert.v1.sql.
+CREATE FUNCTION dms.journal_insert() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER  -- writers have no right on the journals
+SET search_path = pg_catalog, pg_temp AS $$  -- fixed: a restore empties it (acceptance 58), a caller may poison it
+DECLARE
+    this_transaction bigint;
+BEGIN
+    this_transaction := pg_current_xact_id()::text;
+    INSERT INTO dms.DocumentChangeEvent (ChangeVersion, DocumentId, ResourceKeyId, Operation, TransactionId, CreatedAt)
+    SELECT greatest(ContentVersion, IdentityVersion), DocumentId, ResourceKeyId, 'insert', this_transaction,
+           ContentLastModifiedAt
+    FROM inserted;
+    RETURN NULL;
+END $$;
+REVOKE EXECUTE ON FUNCTION dms.journal_insert() FROM PUBLIC;  -- else a temporary table with this trigger forges rows

@@ -1,0 +1,2 @@
+-- sql/postgres/functions/journal_update.drop.sql
+DROP FUNCTION dms.journal_update();

@@ -1,0 +1,2 @@
+-- sql/postgres/functions/keep_parent_resource.drop.sql
+DROP FUNCTION dms.keep_parent_resource();

@@ -1,0 +1,2 @@
+-- sql/postgres/functions/refuse_truncate.drop.sql
+DROP FUNCTION dms.refuse_truncate();

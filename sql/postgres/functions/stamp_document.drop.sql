@@ -1,0 +1,2 @@
+-- sql/postgres/functions/stamp_document.drop.sql
+DROP FUNCTION dms.stamp_document();

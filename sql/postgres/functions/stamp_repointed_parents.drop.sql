@@ -1,0 +1,2 @@
+-- sql/postgres/functions/stamp_repointed_parents.drop.sql
+DROP FUNCTION dms.stamp_repointed_parents();

@@ -1,0 +1,16 @@
+-- sql/postgres/queries/deletes.sql: the next tombstones of one resource after a version, oldest first; one row at least, for the floor.
+-- Binds: resource_key_id; after_version (exclusive); max_version (inclusive, at most a horizon read before); page_size (rows).
+-- Plan: one range of IX_DocumentDeleteEvent_Resource.
+SELECT floor.ChangeVersion AS floor, event.ChangeVersion AS change_version, event.DocumentId AS document_id,
+       event.DocumentUuid AS document_uuid, event.KeyValues AS key_values, event.CreatedAt AS deleted_at
+FROM dms.JournalFloor AS floor
+LEFT JOIN LATERAL (
+    SELECT ChangeVersion, DocumentId, DocumentUuid, KeyValues, CreatedAt
+    FROM dms.DocumentDeleteEvent
+    WHERE (ResourceKeyId, ChangeVersion) > (CAST(:resource_key_id AS smallint), CAST(:after_version AS bigint))
+      AND (ResourceKeyId, ChangeVersion) <= (CAST(:resource_key_id AS smallint), CAST(:max_version AS bigint))
+    ORDER BY ResourceKeyId, ChangeVersion
+    LIMIT CAST(:page_size AS bigint)
+) AS event ON true
+WHERE floor.Journal = 'DocumentDeleteEvent'
+ORDER BY event.ChangeVersion

@@ -1,0 +1,37 @@
+-- sql/postgres/queries/key_changes.sql: the documents of one resource whose key values differ between the ends of the window, each at
+-- its last key change in it, oldest first. The next after a version.
+-- Binds: resource_key_id; min_version, max_version (inclusive; max at most a horizon read before); after_version (exclusive);
+--   page_size (key change events to scan).
+-- Gives: one row an event scanned, and one row at least, for the floor. `is_listed` is true for the document's last key change in the
+--   window, if the values before its first one differ from those after it: A→B→C is one row, A→B→A none (acceptance 46).
+-- Plan: one range of IX_KeyChangeEvent_Resource, and lookups in IX_KeyChangeEvent_Document.
+SELECT floor.ChangeVersion AS floor, event.ChangeVersion AS change_version, event.DocumentId AS document_id,
+       event.DocumentUuid AS document_uuid, earliest.OldKeyValues AS old_key_values, event.NewKeyValues AS new_key_values,
+       event.CreatedAt AS changed_at,
+       later.ChangeVersion IS NULL AND earliest.OldKeyValues IS DISTINCT FROM event.NewKeyValues AS is_listed
+FROM dms.JournalFloor AS floor
+LEFT JOIN LATERAL (
+    SELECT ChangeVersion, DocumentId, DocumentUuid, NewKeyValues, CreatedAt
+    FROM dms.KeyChangeEvent
+    WHERE (ResourceKeyId, ChangeVersion) > (CAST(:resource_key_id AS smallint), CAST(:after_version AS bigint))
+      AND (ResourceKeyId, ChangeVersion) <= (CAST(:resource_key_id AS smallint), CAST(:max_version AS bigint))
+    ORDER BY ResourceKeyId, ChangeVersion
+    LIMIT CAST(:page_size AS bigint)
+) AS event ON true
+LEFT JOIN LATERAL (
+    SELECT OldKeyValues
+    FROM dms.KeyChangeEvent
+    WHERE (DocumentId, ChangeVersion) >= (event.DocumentId, CAST(:min_version AS bigint)) AND DocumentId = event.DocumentId
+    ORDER BY DocumentId, ChangeVersion
+    LIMIT 1
+) AS earliest ON true
+LEFT JOIN LATERAL (
+    SELECT ChangeVersion
+    FROM dms.KeyChangeEvent
+    WHERE (DocumentId, ChangeVersion) > (event.DocumentId, event.ChangeVersion)
+      AND (DocumentId, ChangeVersion) <= (event.DocumentId, CAST(:max_version AS bigint))
+    ORDER BY DocumentId, ChangeVersion
+    LIMIT 1
+) AS later ON true
+WHERE floor.Journal = 'KeyChangeEvent'
+ORDER BY event.ChangeVersion

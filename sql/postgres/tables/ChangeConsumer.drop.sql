@@ -1,0 +1,2 @@
+-- sql/postgres/tables/ChangeConsumer.drop.sql
+DROP TABLE dms.ChangeConsumer;

@@ -1,0 +1,3 @@
+-- sql/postgres/tables/DocumentChangeEvent.drop.sql
+DROP TABLE dms.DocumentChangeEvent;
+DELETE FROM dms.JournalFloor WHERE Journal = 'DocumentChangeEvent';

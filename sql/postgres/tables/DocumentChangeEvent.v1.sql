@@ -1,0 +1,20 @@
+-- sql/postgres/tables/DocumentChangeEvent.v1.sql: the journal of document changes, one row a stamp.
+-- No foreign key to Document: a cascade would erase the history that a consumer has not read yet.
+CREATE TABLE dms.DocumentChangeEvent (
+    ChangeVersion bigint      NOT NULL,
+    DocumentId    bigint      NOT NULL,
+    TransactionId bigint      NOT NULL,
+    CreatedAt     timestamptz NOT NULL,
+    ResourceKeyId smallint    NOT NULL,
+    Operation     varchar(6)  NOT NULL CONSTRAINT CK_DocumentChangeEvent_Operation CHECK (Operation IN ('insert', 'update')),
+    CONSTRAINT PK_DocumentChangeEvent PRIMARY KEY (ChangeVersion, DocumentId)
+);
+CREATE INDEX IX_DocumentChangeEvent_Resource ON dms.DocumentChangeEvent (ResourceKeyId, ChangeVersion, DocumentId);
+COMMENT ON TABLE dms.DocumentChangeEvent IS 'dmsjournal: the journal of document changes';
+INSERT INTO dms.JournalFloor (Journal, ChangeVersion) VALUES ('DocumentChangeEvent', 0);
+-- Documents that are here already: each has its local version's event (invariant 2).
+INSERT INTO dms.DocumentChangeEvent (ChangeVersion, DocumentId, ResourceKeyId, Operation, TransactionId, CreatedAt)
+SELECT greatest(ContentVersion, IdentityVersion), DocumentId, ResourceKeyId, 'insert', pg_current_xact_id()::text::bigint,
+       greatest(ContentLastModifiedAt, IdentityLastModifiedAt)
+FROM dms.Document
+WHERE greatest(ContentVersion, IdentityVersion) > 0;

@@ -1,0 +1,3 @@
+-- sql/postgres/tables/IdentityChangeEvent.drop.sql
+DROP TABLE dms.IdentityChangeEvent;
+DELETE FROM dms.JournalFloor WHERE Journal = 'IdentityChangeEvent';

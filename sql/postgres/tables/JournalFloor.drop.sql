@@ -1,0 +1,2 @@
+-- sql/postgres/tables/JournalFloor.drop.sql
+DROP TABLE dms.JournalFloor;

@@ -1,0 +1,3 @@
+-- sql/postgres/tables/KeyChangeEvent.drop.sql
+DROP TABLE dms.KeyChangeEvent;
+DELETE FROM dms.JournalFloor WHERE Journal = 'KeyChangeEvent';

@@ -1,0 +1,2 @@
+-- sql/postgres/tables/ResourceDependency.drop.sql
+DROP TABLE dms.ResourceDependency;

@@ -1,0 +1,2 @@
+-- sql/postgres/triggers/document_delete.drop.sql
+DROP TRIGGER TR_Document_Delete ON dms.Document;

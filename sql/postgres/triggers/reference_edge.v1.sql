@@ -1,0 +1,12 @@
+-- sql/postgres/triggers/reference_edge.v1.sql
+CREATE TRIGGER TR_ReferenceEdge_ParentResource BEFORE INSERT OR UPDATE OF ParentDocumentId, ParentResourceKeyId ON dms.ReferenceEdge
+    FOR EACH ROW EXECUTE FUNCTION dms.keep_parent_resource();
+CREATE TRIGGER TR_ReferenceEdge_Insert AFTER INSERT ON dms.ReferenceEdge
+    REFERENCING NEW TABLE AS changed
+    FOR EACH STATEMENT EXECUTE FUNCTION dms.stamp_parents();
+CREATE TRIGGER TR_ReferenceEdge_Delete AFTER DELETE ON dms.ReferenceEdge
+    REFERENCING OLD TABLE AS changed
+    FOR EACH STATEMENT EXECUTE FUNCTION dms.stamp_parents();
+CREATE TRIGGER TR_ReferenceEdge_Update AFTER UPDATE ON dms.ReferenceEdge
+    REFERENCING OLD TABLE AS removed NEW TABLE AS added
+    FOR EACH STATEMENT EXECUTE FUNCTION dms.stamp_repointed_parents();

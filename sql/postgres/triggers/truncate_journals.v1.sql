@@ -1,0 +1,9 @@
+-- sql/postgres/triggers/truncate_journals.v1.sql
+CREATE TRIGGER TR_DocumentChangeEvent_Truncate BEFORE TRUNCATE ON dms.DocumentChangeEvent
+    FOR EACH STATEMENT EXECUTE FUNCTION dms.refuse_truncate();
+CREATE TRIGGER TR_IdentityChangeEvent_Truncate BEFORE TRUNCATE ON dms.IdentityChangeEvent
+    FOR EACH STATEMENT EXECUTE FUNCTION dms.refuse_truncate();
+CREATE TRIGGER TR_DocumentDeleteEvent_Truncate BEFORE TRUNCATE ON dms.DocumentDeleteEvent
+    FOR EACH STATEMENT EXECUTE FUNCTION dms.refuse_truncate();
+CREATE TRIGGER TR_KeyChangeEvent_Truncate BEFORE TRUNCATE ON dms.KeyChangeEvent
+    FOR EACH STATEMENT EXECUTE FUNCTION dms.refuse_truncate();

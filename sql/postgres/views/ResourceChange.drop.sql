@@ -1,0 +1,2 @@
+-- sql/postgres/views/ResourceChange.drop.sql
+DROP VIEW dms.ResourceChange;

@@ -1,0 +1,24 @@
+-- sql/postgres/views/ResourceChange.v1.sql: each live document once, at its derived ChangeVersion, with the one event that witnesses
+-- it (invariant 4): its own event, or the identity event of the child with the newest identity stamp.
+-- Bound it by ChangeVersion, at most by a horizon that was read before: a range reaches both journals' indexes. Bound it by
+-- ResourceKeyId too where one resource is read.
+CREATE VIEW dms.ResourceChange
+    (ResourceKeyId, ChangeVersion, DocumentId, DocumentUuid, ContentVersion, IdentityVersion, KeyValues, WitnessDocumentId, CommittedAt) AS
+SELECT e.ResourceKeyId, e.ChangeVersion, d.DocumentId, d.DocumentUuid, d.ContentVersion, d.IdentityVersion, d.KeyValues,
+       d.DocumentId, e.CreatedAt
+FROM dms.DocumentChangeEvent AS e
+JOIN dms.Document AS d ON d.DocumentId = e.DocumentId AND greatest(d.ContentVersion, d.IdentityVersion) = e.ChangeVersion
+WHERE NOT EXISTS (
+    SELECT FROM dms.ReferenceEdge AS r JOIN dms.Document AS c ON c.DocumentId = r.ChildDocumentId
+    WHERE r.ParentDocumentId = d.DocumentId AND c.IdentityVersion > e.ChangeVersion)
+UNION ALL
+SELECT r.ParentResourceKeyId, i.ChangeVersion, d.DocumentId, d.DocumentUuid, d.ContentVersion, d.IdentityVersion, d.KeyValues,
+       i.DocumentId, i.CreatedAt
+FROM dms.IdentityChangeEvent AS i
+JOIN dms.Document AS child ON child.DocumentId = i.DocumentId AND child.IdentityVersion = i.ChangeVersion
+JOIN dms.ReferenceEdge AS r ON r.ChildDocumentId = i.DocumentId AND r.ParentDocumentId <> i.DocumentId
+JOIN dms.Document AS d ON d.DocumentId = r.ParentDocumentId AND greatest(d.ContentVersion, d.IdentityVersion) < i.ChangeVersion
+WHERE NOT EXISTS (
+    SELECT FROM dms.ReferenceEdge AS s JOIN dms.Document AS c ON c.DocumentId = s.ChildDocumentId
+    WHERE s.ParentDocumentId = d.DocumentId AND c.IdentityVersion > i.ChangeVersion);
+COMMENT ON VIEW dms.ResourceChange IS 'dmsjournal: each live document at its derived ChangeVersion';
