@@ -1,0 +1,59 @@
+"""dmsjournal: which documents of a resource changed between two versions, exactly."""
+
+from dmsjournal.batches import Created, Unchanged, Updated, Upserted
+from dmsjournal.deletes import Delete
+from dmsjournal.deriving import Derived
+from dmsjournal.documents import Document, Reference
+from dmsjournal.errors import (
+    CheckpointExpired,
+    DatabaseRefused,
+    HistoryDiverged,
+    InvalidRequest,
+    JournalError,
+    MigrationRefused,
+    NotInstalled,
+    ReferencedDocument,
+    Unavailable,
+    UnknownReference,
+    UnsupportedCapability,
+)
+from dmsjournal.journal import Journal, connect
+from dmsjournal.key_changes import KeyChange
+from dmsjournal.pages import Change, ChangePage
+from dmsjournal.resources import ResourceKey
+from dmsjournal.windows import ChangeVersions, Cursor, Window
+from dmsjournal.writing import WriteTransaction
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Change",
+    "ChangePage",
+    "ChangeVersions",
+    "CheckpointExpired",
+    "Created",
+    "Cursor",
+    "DatabaseRefused",
+    "Delete",
+    "Derived",
+    "Document",
+    "HistoryDiverged",
+    "InvalidRequest",
+    "Journal",
+    "JournalError",
+    "KeyChange",
+    "MigrationRefused",
+    "NotInstalled",
+    "Reference",
+    "ReferencedDocument",
+    "ResourceKey",
+    "Unavailable",
+    "Unchanged",
+    "UnknownReference",
+    "UnsupportedCapability",
+    "Updated",
+    "Upserted",
+    "Window",
+    "WriteTransaction",
+    "connect",
+]

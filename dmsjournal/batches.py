@@ -1,0 +1,251 @@
+"""A batch of documents, written together: a handful of statements, whatever its size."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import zlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID, uuid4
+
+import msgspec
+from sqlalchemy import exc
+
+from dmsjournal.documents import Document, Key, Reference, canonical
+from dmsjournal.errors import InvalidRequest, JournalError, Unavailable, UnknownReference
+from dmsjournal.registry import Registry
+from dmsjournal.resources import ResourceKey
+from dmsjournal.session import Session
+
+_STRIPES = 256  # creation locks: enough that two writers of single documents rarely wait for each other, few enough to hold all
+
+Rejected = Callable[[int, JournalError], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Upserted:
+    """What became of a document that was written: one of Created, Updated and Unchanged."""
+
+    document_id: int
+    document_uuid: UUID
+
+    @property
+    def outcome(self) -> str:
+        """created, updated or unchanged."""
+        return type(self).__name__.lower()
+
+
+class Created(Upserted):
+    """No document had the key."""
+
+
+class Updated(Upserted):
+    """A document had the key; its body or its references were other ones."""
+
+
+class Unchanged(Upserted):
+    """A document had the key, the same body (order of names, blanks and trailing zeros aside) and the same references."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    document_id: int
+    document_uuid: UUID
+    same_body: bool
+
+
+def lock_creation(session: Session, keys: Iterable[Key]) -> None:
+    """Makes this transaction the only one of our writers to create these keys, until it ends.
+
+    A lock for each of a few stripes of keys and not for each key, since the server's lock table is small.
+    """
+    session.execute("lock_creation", stripes=sorted({zlib.crc32(repr(key).encode("utf-8")) % _STRIPES for key in keys}))
+
+
+def upsert_batch(session: Session, registry: Registry, documents: Sequence[Document], rejected: Rejected) -> list[Upserted]:
+    """Writes documents with different keys in their order; each may refer to those before it.
+
+    `rejected` is called with the position and the error of each document that cannot be written, before anything is.
+    Raises Unavailable where another transaction got in between.
+    """
+    ids = registry.add(session, {document.resource for document in documents})
+    keys = [canonical(document.resource, document.key_values) for document in documents]
+    found = _find(session, ids, documents)
+    if len(found) < len(documents):
+        lock_creation(session, (key for position, key in enumerate(keys) if position not in found))
+        found = _find(session, ids, documents)  # again: a transaction that was waited for may have created some
+
+    uuids, errors = _uuids(session, documents, found)
+    children = _resolve(registry.refresh(session), session, documents, keys, errors)
+    for position, error in sorted(errors.items()):
+        rejected(position, error)
+    accepted = [position for position in range(len(documents)) if position not in errors]
+
+    created = _create(session, ids, documents, [p for p in accepted if p not in found], uuids)
+    written = {p: created[p] if p in created else found[p] for p in accepted}
+    id_of = {keys[p]: written[p].document_id for p in accepted}
+    wished = {
+        written[p].document_id: {id_of[child] if isinstance(child, tuple) else child: own for child, own in children[p].items()}
+        for p in accepted
+    }
+
+    existing = [p for p in accepted if p not in created]
+    edges = _edges_of(session, [written[p].document_id for p in existing])
+    changed = [p for p in existing if not written[p].same_body or edges[written[p].document_id] != wished[written[p].document_id]]
+    edges |= _lock(session, [written[p] for p in changed])
+    _update(session, {written[p].document_id: documents[p] for p in changed if not written[p].same_body})
+    _replace_edges(session, edges, {written[p].document_id: wished[written[p].document_id] for p in (*created, *changed)})
+
+    kinds = dict.fromkeys(created, Created) | dict.fromkeys(changed, Updated)
+    return [kinds.get(p, Unchanged)(written[p].document_id, written[p].document_uuid) for p in accepted]
+
+
+def _find(session: Session, ids: Mapping[ResourceKey, int], documents: Sequence[Document]) -> dict[int, _Found]:
+    rows = [
+        {
+            "ordinal": position,
+            "resource_key_id": ids[document.resource],
+            "key_values": document.key_values,
+            "body": msgspec.Raw(document.body_json),
+        }
+        for position, document in enumerate(documents)
+    ]
+    found: dict[int, _Found] = {}
+    for row in session.execute("find_documents", rows=rows):
+        found.setdefault(row.ordinal, _Found(row.document_id, row.document_uuid, row.same_body))
+    return found
+
+
+def _uuids(
+    session: Session, documents: Sequence[Document], found: Mapping[int, _Found]
+) -> tuple[dict[int, UUID], dict[int, JournalError]]:
+    """A uuid for each new document: the one it wishes, unless that names a lifetime which has ended; an error if it is taken."""
+    new = [position for position in range(len(documents)) if position not in found]
+    wished = {documents[position].document_uuid for position in new} - {None}
+    used = {row.document_uuid: row.is_alive for row in session.execute("used_uuids", uuids=list(wished))} if wished else {}
+    uuids: dict[int, UUID] = {}
+    errors: dict[int, JournalError] = {}
+    for position in new:
+        wish = documents[position].document_uuid
+        if wish is not None and used.get(wish):
+            errors[position] = InvalidRequest("document_uuid", str(wish), f"another document has it than {documents[position]}")
+        uuids[position] = uuid4() if wish is None or wish in used else wish
+        if wish is not None:
+            used.setdefault(wish, True)
+    return uuids, errors
+
+
+def _resolve(
+    ids: Mapping[ResourceKey, int],
+    session: Session,
+    documents: Sequence[Document],
+    keys: Sequence[Key],
+    errors: dict[int, JournalError],
+) -> list[dict[int | Key, bool]]:
+    """What each document refers to: the id of a document, or the key of one in this batch. Adds to the errors."""
+    wanted: dict[Key, Reference] = {}
+    for document in documents:
+        for reference in document.references:
+            wanted.setdefault(canonical(reference.resource, reference.key_values), reference)
+    listed = [key for key, reference in wanted.items() if reference.resource in ids]
+    rows = [
+        {"ordinal": position, "resource_key_id": ids[wanted[key].resource], "key_values": wanted[key].key_values}
+        for position, key in enumerate(listed)
+    ]
+    known: dict[Key, int] = {}
+    for row in session.execute("find_documents", rows=rows) if rows else ():
+        known.setdefault(listed[row.ordinal], row.document_id)
+
+    here: set[Key] = set()
+    resolved: list[dict[int | Key, bool]] = []
+    for position, document in enumerate(documents):
+        children: dict[int | Key, bool] = {}
+        for reference in document.references:
+            key = canonical(reference.resource, reference.key_values)
+            child: int | Key | None = key if key in here or key == keys[position] else known.get(key)
+            if child is None:
+                errors.setdefault(position, UnknownReference(str(document), reference.resource, reference.key_values))
+            else:
+                children[child] = children.get(child, False) or reference.identity_component
+        if position not in errors:
+            here.add(keys[position])
+        resolved.append(children)
+    return resolved
+
+
+def _create(
+    session: Session,
+    ids: Mapping[ResourceKey, int],
+    documents: Sequence[Document],
+    positions: Sequence[int],
+    uuids: Mapping[int, UUID],
+) -> dict[int, _Found]:
+    if not positions:
+        return {}
+    rows = [
+        {
+            "document_uuid": uuids[position],
+            "resource_key_id": ids[documents[position].resource],
+            "key_values": documents[position].key_values,
+            **_body(documents[position]),
+        }
+        for position in positions
+    ]
+    position_of = {uuids[position]: position for position in positions}
+    try:
+        inserted = session.execute("insert_documents", rows=rows).all()
+    except exc.IntegrityError as error:
+        raise Unavailable("another transaction gave one of the uuids to a document meanwhile") from error
+    return {position_of[row.document_uuid]: _Found(row.document_id, row.document_uuid, True) for row in inserted}
+
+
+def _body(document: Document) -> dict[str, Any]:
+    """The columns of dms.DocumentCache. The etag is of the body as canonical JSON: names in order, no blanks."""
+    text = msgspec.json.encode(msgspec.json.decode(document.body_json), order="deterministic")
+    return {"body": msgspec.Raw(document.body_json), "etag": base64.b64encode(hashlib.sha256(text).digest()).decode("ascii")}
+
+
+def _edges_of(session: Session, document_ids: list[int]) -> dict[int, dict[int, bool]]:
+    edges: dict[int, dict[int, bool]] = {document_id: {} for document_id in document_ids}
+    for row in session.execute("edges_of", document_ids=document_ids) if document_ids else ():
+        edges[row.parent_id][row.child_id] = row.is_identity_component
+    return edges
+
+
+def _lock(session: Session, found: Sequence[_Found]) -> dict[int, dict[int, bool]]:
+    """Locks documents against other writers and returns their edges, which can change no more."""
+    if not found:
+        return {}
+    uuids = {
+        row.document_id: row.document_uuid for row in session.execute("lock_documents", document_ids=[f.document_id for f in found])
+    }
+    for document in found:
+        if document.document_id not in uuids:
+            raise Unavailable(f"document {document.document_id} was deleted meanwhile")
+    return _edges_of(session, list(uuids))
+
+
+def _update(session: Session, bodies: Mapping[int, Document]) -> None:
+    if bodies:
+        session.execute("update_documents", rows=[{"document_id": i, **_body(document)} for i, document in bodies.items()])
+
+
+def _replace_edges(session: Session, edges: Mapping[int, dict[int, bool]], wished: Mapping[int, dict[int, bool]]) -> None:
+    """Replaces documents' edges as sets: only what differs is written."""
+    rows: dict[str, list[dict[str, object]]] = {"delete_edges": [], "update_edges": [], "insert_edges": []}
+    for parent_id, children in wished.items():
+        before = edges.get(parent_id, {})
+        for child_id in before.keys() - children.keys():
+            rows["delete_edges"].append({"parent_id": parent_id, "child_id": child_id})
+        for child_id, component in children.items():
+            if before.get(child_id) is not component:
+                name = "update_edges" if child_id in before else "insert_edges"
+                rows[name].append({"parent_id": parent_id, "child_id": child_id, "is_identity_component": component})
+    try:
+        for name, changed in rows.items():
+            if changed:
+                session.execute(name, rows=changed)
+    except exc.IntegrityError as error:
+        raise Unavailable("a document that is referred to was deleted meanwhile") from error

@@ -1,0 +1,93 @@
+"""Connections to the database, and the driver's errors as ours."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import exc
+
+from dmsjournal.errors import DatabaseRefused, InvalidRequest, JournalError, NotInstalled, Unavailable, UnsupportedCapability
+
+REVISION = "0006"  # the newest migration; this program reads nothing older
+
+_RETRY = {"40001", "40P01", "55P03", "57014", "57P01", "57P02", "57P03", "53200", "53300", "25P02", "25006"}
+_MISSING = {"3F000", "42P01", "42883", "42703"}
+_WRONG_LOGIN = {"28P01", "28000", "3D000"}
+_WRONG_VALUE = {"22P05", "22021", "22P02", "22003", "22001", "54000"}
+
+
+def engine_for(url: str | sa.URL) -> sa.Engine:
+    """A pool of connections for a SQLAlchemy URL. Raises InvalidRequest, which never shows the URL's password."""
+    try:
+        parsed = sa.make_url(url)
+    except (exc.ArgumentError, ValueError) as error:
+        raise InvalidRequest("url", "…", "write it as postgresql+psycopg://user:password@host:port/database") from error
+    if parsed.drivername in ("postgresql", "postgres"):
+        parsed = parsed.set(drivername="postgresql+psycopg")
+    shown = parsed.render_as_string(hide_password=True)
+    if parsed.drivername != "postgresql+psycopg":
+        raise InvalidRequest("url", shown, "this version speaks postgresql+psycopg://")
+    if not parsed.database:
+        raise InvalidRequest("url", shown, "name the database at its end, after the slash")
+    # READ COMMITTED whatever the database's default: each statement its own snapshot, so that the one which reads comes after the
+    # horizon's (invariant 5). Nothing prepared: a kept plan would be one for any number of rows.
+    return sa.create_engine(
+        parsed,
+        isolation_level="READ COMMITTED",
+        pool_pre_ping=True,
+        connect_args={"prepare_threshold": None, "application_name": "dmsjournal"} | dict(parsed.query),
+    )
+
+
+def retried(error: exc.DBAPIError) -> bool:
+    """Whether the same transaction may succeed at another try: a deadlock or a serialisation failure."""
+    return getattr(error.orig, "sqlstate", None) in ("40001", "40P01")
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Within it, a driver's error leaves as a JournalError that has it as `__cause__`."""
+    try:
+        yield
+    except exc.TimeoutError as error:
+        raise Unavailable("no connection became free in the pool", "try again, or use more journals") from error
+    except exc.DBAPIError as error:
+        raise _as_journal_error(error) from error
+    except (exc.NoSuchModuleError, ModuleNotFoundError) as error:
+        raise UnsupportedCapability(f"the database driver is missing ({error})", "install the driver that the URL names") from error
+    except UnicodeEncodeError as error:
+        raise InvalidRequest("value", error.object, "it holds an unpaired surrogate, which is no character") from error
+
+
+def _as_journal_error(error: exc.DBAPIError) -> JournalError:
+    original: Any = error.orig
+    code: str | None = getattr(original, "sqlstate", None)
+    diagnosis = getattr(original, "diag", None)
+    message = _line(getattr(diagnosis, "message_primary", None) or str(original))
+    hint = getattr(diagnosis, "message_hint", None)
+    if code in _MISSING:
+        return NotInstalled(None, REVISION)
+    if code in ("DJ001", "DJ004"):
+        return UnsupportedCapability(message, hint or "")
+    if code in ("DJ002", "DJ003", "DJ005"):
+        return InvalidRequest("statement", message, hint or "")
+    if code in _WRONG_VALUE or isinstance(error, exc.DataError):
+        return InvalidRequest("value", message, "the database cannot hold it")
+    if code in _WRONG_LOGIN or (code is None and re.search(r"authentication failed|role \".*\" does not exist", message)):
+        return DatabaseRefused(code, message, "check the user, the password and the database in the URL")
+    if code is None and re.search(r"database \".*\" does not exist", message):
+        return DatabaseRefused(code, message, "check the database in the URL")
+    if code in _RETRY or (code or "").startswith("08") or code is None or error.connection_invalidated:
+        return Unavailable(message)
+    if code == "42501":
+        return DatabaseRefused(code, message, "grant the role what docs/dba/roles.md lists")
+    return DatabaseRefused(code, message, hint or "see the cause")
+
+
+def _line(message: str) -> str:
+    """One line; libpq repeats its message once for each address it tried."""
+    return " ".join(message.split())

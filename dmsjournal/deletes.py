@@ -1,0 +1,39 @@
+"""Deletes: the tombstones of a resource in a window."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from dmsjournal.pages import refuse_expired
+from dmsjournal.session import Session
+from dmsjournal.windows import Window
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """A deleted document: its last key values, and its tombstone's own version, above all of the document's stamps.
+
+    Each lifetime of a key has a uuid of its own and a tombstone of its own, listed whether or not the key lives again.
+    """
+
+    document_id: int
+    document_uuid: UUID
+    change_version: int
+    key_values: Mapping[str, object] | None
+    deleted_at: datetime
+
+
+def deletes_page(session: Session, resource_key_id: int, window: Window, after: int, through: int, limit: int) -> list[Delete]:
+    """The next tombstones after a version (exclusive) up to another (inclusive), oldest first; fewer than `limit` at the end."""
+    found = session.execute(
+        "deletes", resource_key_id=resource_key_id, after_version=after, max_version=through, page_size=limit
+    ).all()
+    refuse_expired(window, found[0].floor)
+    return [
+        Delete(row.document_id, row.document_uuid, row.change_version, row.key_values, row.deleted_at)
+        for row in found
+        if row.document_id is not None
+    ]

@@ -1,0 +1,137 @@
+"""Documents and references as a writer gives them, checked before anything is written."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from dmsjournal.errors import InvalidRequest
+from dmsjournal.resources import ResourceKey
+
+_MAX_KEY_BYTES = 8_192
+_ESCAPED_NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A document that another one refers to, by its key. `identity_component`: its identity is part of the referring one's."""
+
+    resource: ResourceKey
+    key_values: Mapping[str, object]
+    identity_component: bool = False
+
+    def __post_init__(self) -> None:
+        checked_resource("reference.resource", self.resource)
+        checked_key("reference.key_values", self.key_values)
+        if not isinstance(self.identity_component, bool):
+            raise InvalidRequest("reference.identity_component", self.identity_component, "it is true or false")
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A document to write. `document_uuid` is for a new one, where the caller wishes a certain uuid.
+
+    Key values are text, numbers, booleans or None by name, 8 KiB as JSON at most; the body is a JSON object.
+    Raises InvalidRequest for what a database cannot hold: NUL, unpaired surrogates, NaN, other types.
+    """
+
+    resource: ResourceKey
+    key_values: Mapping[str, object]
+    body: Mapping[str, object] = field(default_factory=dict)
+    references: Sequence[Reference] = ()
+    document_uuid: UUID | None = None
+    body_json: bytes = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        checked_resource("resource", self.resource)
+        checked_key("key_values", self.key_values)
+        if not isinstance(self.body, Mapping):
+            raise InvalidRequest("body", self.body, "it is a JSON object")
+        object.__setattr__(self, "body_json", as_json("body", self.body))  # written as it was checked
+        for reference in self.references:
+            if not isinstance(reference, Reference):
+                raise InvalidRequest("references", reference, "pass Reference(resource, key_values, identity_component=…)")
+        if self.document_uuid is not None and not isinstance(self.document_uuid, UUID):
+            raise InvalidRequest("document_uuid", self.document_uuid, "pass a uuid.UUID")
+
+    def __str__(self) -> str:
+        return described(self.resource, self.key_values)
+
+
+def described(resource: ResourceKey, key_values: Mapping[str, object] | None) -> str:
+    """A document as messages name it."""
+    return f"{resource} {dict(key_values or {})!a}"
+
+
+def checked_resource(parameter: str, resource: object) -> ResourceKey:
+    """The resource. Raises InvalidRequest naming the parameter."""
+    if not isinstance(resource, ResourceKey):
+        raise InvalidRequest(parameter, resource, 'pass a ResourceKey, such as ResourceKey("Ed-Fi", "Student", "5.2.0")')
+    return resource
+
+
+def checked_key(parameter: str, key_values: object) -> Mapping[str, object]:
+    """The key values, if they are a document's key. Raises InvalidRequest naming the parameter."""
+    if not isinstance(key_values, Mapping) or not key_values:
+        raise InvalidRequest(parameter, key_values, "a key is a JSON object with one value at least")
+    for name, value in key_values.items():
+        if not isinstance(name, str) or not name:
+            raise InvalidRequest(parameter, name, "a key value's name is text")
+        if value is not None and not isinstance(value, str | bool | int | float | Decimal):
+            raise InvalidRequest(f"{parameter}.{name}", value, "a key value is text, a number, true, false or null")
+    if len(as_json(parameter, key_values)) > _MAX_KEY_BYTES:
+        raise InvalidRequest(parameter, key_values, f"a key has {_MAX_KEY_BYTES} bytes as JSON at most")
+    return key_values
+
+
+def as_json(parameter: str, value: object) -> bytes:
+    """The value as JSON that both engines take. Raises InvalidRequest naming the parameter and what is wrong."""
+    try:
+        text = _ENCODER.encode(value)
+    except UnicodeEncodeError as error:
+        raise InvalidRequest(parameter, error.object, "it holds an unpaired surrogate, which is no character") from error
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise InvalidRequest(parameter, value, f"it cannot be written as JSON ({error})") from error
+    if b"\\u0000" in text and _ESCAPED_NUL.search(text):
+        raise InvalidRequest(parameter, value, "it holds a NUL character, which no database text can")
+    if any(word in text for word in (b"null", b"NaN", b"Inf")) and not _is_finite(value):
+        raise InvalidRequest(parameter, value, "NaN and infinity are no JSON numbers")
+    return text
+
+
+Key = tuple[ResourceKey, tuple[tuple[str, Any], ...]]
+
+
+def canonical(resource: ResourceKey, key_values: Mapping[str, object]) -> Key:
+    """A key as a value to compare and hash; equal where the database compares equal: 1 = 1.0, "1" and true are others."""
+    return resource, tuple(sorted((name, _canonical_value(value)) for name, value in key_values.items()))
+
+
+def _canonical_value(value: object) -> tuple[str, Any]:
+    if isinstance(value, bool) or value is None:
+        return "constant", str(value)
+    if isinstance(value, int | float | Decimal):
+        return "number", str(Decimal(str(value)).normalize())
+    return "text", value
+
+
+def _is_finite(value: object) -> bool:
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if isinstance(value, Decimal):
+        return value.is_finite()
+    if isinstance(value, Mapping):
+        return all(map(_is_finite, value.values()))
+    if isinstance(value, list | tuple):
+        return all(map(_is_finite, value))
+    return True
+
+
+_ENCODER = msgspec.json.Encoder(decimal_format="number")

@@ -1,0 +1,145 @@
+"""The errors of dmsjournal: one small tree; each has its values as fields, says what to do, and can be pickled.
+
+A driver's exception never leaves bare: it is the `__cause__` of one of these. No message holds a password.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dmsjournal.resources import ResourceKey
+
+
+class JournalError(Exception):
+    """The root of every error that dmsjournal raises."""
+
+
+class InvalidRequest(JournalError):
+    """What was asked for makes no sense; nothing was read or written."""
+
+    def __init__(self, parameter: str, value: object, remedy: str) -> None:
+        super().__init__(parameter, value, remedy)
+        self.parameter, self.value, self.remedy = parameter, value, remedy
+
+    def __str__(self) -> str:
+        shown = ascii(self.value)  # what is wrong with it may be that it cannot be printed
+        return f"{self.parameter} = {shown if len(shown) <= 200 else shown[:200] + '…'}: {self.remedy}"
+
+
+class CheckpointExpired(JournalError):
+    """The window or token reaches to or below the floor, so events in it have been pruned."""
+
+    def __init__(self, requested: int, oldest: int) -> None:
+        super().__init__(requested, oldest)
+        self.requested, self.oldest = requested, oldest
+
+    def __str__(self) -> str:
+        return (
+            f"version {self.requested} has been pruned, the oldest kept is {self.oldest}: "
+            "note versions().newest, read the resource in full, and go on after that version"
+        )
+
+
+class HistoryDiverged(JournalError):
+    """The checkpoint remembers what the database no longer holds: it was restored to an earlier state."""
+
+    def __init__(self, checkpoint: int, newest: int) -> None:
+        super().__init__(checkpoint, newest)
+        self.checkpoint, self.newest = checkpoint, newest
+
+    def __str__(self) -> str:
+        return (
+            f"the checkpoint is at version {self.checkpoint}, the database's history (newest {self.newest}) does not lead there: "
+            "it was restored to an earlier state; read the resource in full and start a new checkpoint"
+        )
+
+
+class UnsupportedCapability(JournalError):
+    """This database or installation cannot do what was asked for."""
+
+    def __init__(self, capability: str, remedy: str) -> None:
+        super().__init__(capability, remedy)
+        self.capability, self.remedy = capability, remedy
+
+    def __str__(self) -> str:
+        return f"{self.capability}: {self.remedy}"
+
+
+class NotInstalled(JournalError):
+    """The database has no journal, or an older one than this program needs."""
+
+    def __init__(self, found: str | None, needed: str) -> None:
+        super().__init__(found, needed)
+        self.found, self.needed = found, needed
+
+    def __str__(self) -> str:
+        state = "the database has no journal" if self.found is None else f"the database's journal is at revision {self.found}"
+        return f"{state}, revision {self.needed} is needed: run `dmsjournal upgrade --url …` as the installing role"
+
+
+class MigrationRefused(JournalError):
+    """An upgrade or downgrade stopped before it changed anything."""
+
+    def __init__(self, reason: str, remedy: str) -> None:
+        super().__init__(reason, remedy)
+        self.reason, self.remedy = reason, remedy
+
+    def __str__(self) -> str:
+        return f"{self.reason}; nothing was changed. {self.remedy}"
+
+
+class ReferencedDocument(JournalError):
+    """The document cannot be deleted, since another one refers to it."""
+
+    def __init__(self, document: str, referrer: str) -> None:
+        super().__init__(document, referrer)
+        self.document, self.referrer = document, referrer
+
+    def __str__(self) -> str:
+        return f"{self.document} is referred to by {self.referrer}: delete or change that one first"
+
+
+class UnknownReference(JournalError):
+    """A document refers to one that does not exist."""
+
+    def __init__(self, referrer: str, resource: ResourceKey, key_values: Mapping[str, object]) -> None:
+        super().__init__(referrer, resource, key_values)
+        self.referrer, self.resource, self.key_values = referrer, resource, key_values
+
+    def __str__(self) -> str:
+        return (
+            f"{self.referrer} refers to {self.resource} {dict(self.key_values)!a}, which does not exist: write that document first"
+        )
+
+
+class Unavailable(JournalError):
+    """The database did not answer, or asked for another try; nothing of the transaction was kept. Safe to retry."""
+
+    def __init__(self, reason: str, remedy: str = "try again") -> None:
+        super().__init__(reason, remedy)
+        self.reason, self.remedy = reason, remedy
+
+    def __str__(self) -> str:
+        return f"{self.reason}: {self.remedy}"
+
+
+class DatabaseRefused(JournalError):
+    """The database refused a statement for a reason that is none of the others."""
+
+    def __init__(self, code: str | None, message: str, remedy: str) -> None:
+        super().__init__(code, message, remedy)
+        self.code, self.message, self.remedy = code, message, remedy
+
+    def __str__(self) -> str:
+        return f"{self.message} ({self.code}): {self.remedy}" if self.code else f"{self.message}: {self.remedy}"
+
+
+def near_matches(word: str, known: Sequence[str]) -> str:
+    """A remedy for an unknown name: the names that look like it."""
+    import difflib
+
+    folded = {name.casefold(): name for name in known}
+    found = difflib.get_close_matches(word.casefold(), list(folded), n=3)
+    return f"did you mean {' or '.join(folded[name] for name in found)}?" if found else "no name looks like it"

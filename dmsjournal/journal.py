@@ -1,0 +1,191 @@
+"""The journal of one database: what changed, and where to write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from types import TracebackType
+
+import sqlalchemy as sa
+
+from dmsjournal import statements
+from dmsjournal.connecting import engine_for, translated
+from dmsjournal.deletes import Delete, deletes_page
+from dmsjournal.deriving import Derived, derive
+from dmsjournal.errors import InvalidRequest
+from dmsjournal.key_changes import KeyChange, key_changes_page
+from dmsjournal.pages import Change, ChangePage, change_page
+from dmsjournal.registry import Registry
+from dmsjournal.resources import ResourceKey
+from dmsjournal.session import Session
+from dmsjournal.windows import ChangeVersions, Cursor, Window, checked_cursor, checked_size
+from dmsjournal.writing import WriteTransaction
+
+
+def connect(url: str | sa.URL) -> Journal:
+    """The journal of the database that a SQLAlchemy URL names. Nothing is connected yet.
+
+    Raises InvalidRequest for a URL that makes no sense.
+    """
+    return Journal(engine_for(url))
+
+
+class Journal:
+    """The journal of one database. Threads may share it; it holds a pool of connections until it is closed.
+
+    Every method may raise NotInstalled, Unavailable and DatabaseRefused besides what it names.
+    """
+
+    def __init__(self, engine: sa.Engine) -> None:
+        self._pool = engine
+        self._engine = statements.engine_name(engine.dialect.name)
+        self._registry = Registry()
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Journal({self._pool.url.render_as_string(hide_password=True)!r})"
+
+    def close(self) -> None:
+        """Closes the pool's connections."""
+        self._pool.dispose()
+
+    @contextmanager
+    def _session(self) -> Iterator[Session]:
+        """A connection in a transaction of its own. Each statement has a snapshot of its own (READ COMMITTED)."""
+        with translated(), self._pool.begin() as conn:
+            yield Session(conn, self._engine)
+
+    def versions(self) -> ChangeVersions:
+        """The oldest version that can be asked for, and the newest: the horizon, at or below which every writer has finished.
+
+        `oldest` is 0 while nothing was pruned, then the floor plus one.
+        """
+        with self._session() as session:
+            newest = horizon(session)
+            floors = {row.journal: row.change_version for row in session.execute("floors")}
+        floor = max(floors["DocumentChangeEvent"], floors["IdentityChangeEvent"])
+        return ChangeVersions(oldest=floor + 1 if floor else 0, newest=newest)
+
+    def resources(self) -> dict[ResourceKey, int]:
+        """The resources that the database knows, and their ids."""
+        with self._session() as session:
+            return dict(self._registry.refresh(session))
+
+    def change_page(
+        self, resource: ResourceKey, window: Window | None = None, after: Cursor | None = None, limit: int = 500
+    ) -> ChangePage:
+        """The documents of a resource whose derived ChangeVersion lies in the window, the first `limit` of them after a cursor.
+
+        Bounds: the window is inclusive and cut to the horizon, `after` is exclusive, `limit` is 1 to 1,000,000 rows. A page may
+        hold fewer rows before the end, where later changes have overtaken earlier ones; the end is where `next` is None.
+        Raises InvalidRequest, CheckpointExpired. Source: docs/how-it-works.md, Paging.
+        """
+        window = checked_window(window)
+        if after is not None:
+            checked_cursor(after, resource, window)
+        checked_size("limit", limit)
+        with self._session() as session:
+            resource_key_id = self._registry.id_of(session, resource)
+            return change_page(session, resource, resource_key_id, window, after, limit, horizon(session))
+
+    def changes(self, resource: ResourceKey, window: Window | None = None, page_size: int = 500) -> Iterator[Change]:
+        """All documents of a resource whose derived ChangeVersion lies in the window, in (ChangeVersion, DocumentId) order.
+
+        The window is cut to the horizon once, at the start. A document that changes during the walk may leave the window; it is
+        found in the next one (invariant 6). Raises what change_page raises, at once or during the walk.
+        """
+        window = checked_window(window)
+        checked_size("page_size", page_size)
+        page = self.change_page(resource, window, None, page_size)
+        return self._rest_of(page, resource, window, page_size)
+
+    def _rest_of(self, page: ChangePage, resource: ResourceKey, window: Window, page_size: int) -> Iterator[Change]:
+        yield from page.items
+        if page.next is not None:
+            window = Window(window.min, page.through)
+        while page.next is not None:
+            page = self.change_page(resource, window, page.next, page_size)
+            yield from page.items
+
+    def deletes(self, resource: ResourceKey, window: Window | None = None, page_size: int = 500) -> Iterator[Delete]:
+        """The tombstones of a resource whose version lies in the window (inclusive, cut to the horizon), oldest first.
+
+        Raises InvalidRequest, CheckpointExpired (tombstones have a floor of their own).
+        """
+        window = checked_window(window)
+        checked_size("page_size", page_size)
+        resource_key_id, through = self._start(resource, window)
+
+        def walk() -> Iterator[Delete]:
+            after, page = window.first - 1, None
+            while page is None or len(page) == page_size:
+                with self._session() as session:
+                    page = deletes_page(session, resource_key_id, window, after, through, page_size)
+                yield from page
+                after = page[-1].change_version if page else after
+
+        return walk()
+
+    def key_changes(self, resource: ResourceKey, window: Window | None = None, page_size: int = 500) -> Iterator[KeyChange]:
+        """The documents of a resource whose key values differ between the ends of the window, each at its last key change in it.
+
+        A→B→C inside the window is one key change from A to C, A→B→A is none. Bounds: the window is inclusive and cut to the
+        horizon. Raises InvalidRequest, CheckpointExpired (key changes have a floor of their own).
+        """
+        window = checked_window(window)
+        checked_size("page_size", page_size)
+        resource_key_id, through = self._start(resource, window)
+
+        def walk() -> Iterator[KeyChange]:
+            after: int | None = window.first - 1
+            while after is not None:
+                with self._session() as session:
+                    page = key_changes_page(session, resource_key_id, window, after, through, page_size)
+                yield from page.items
+                after = page.next
+
+        return walk()
+
+    def _start(self, resource: ResourceKey, window: Window) -> tuple[int, int]:
+        with self._session() as session:
+            return self._registry.id_of(session, resource), window.last(horizon(session))
+
+    def derive(self, document_ids: Iterable[int]) -> dict[int, Derived]:
+        """ChangeVersion, etag and last-modified date of the documents that exist, by id. As of now, not of the horizon.
+
+        Raises InvalidRequest for an id that is no whole number of 64 bits. Source: docs/how-it-works.md, Etags.
+        """
+        wanted = list(document_ids)
+        for document_id in wanted:
+            if isinstance(document_id, bool) or not isinstance(document_id, int) or not -(2**63) <= document_id < 2**63:
+                raise InvalidRequest("document_ids", document_id, "a document id is a whole number of 64 bits")
+        with self._session() as session:
+            return derive(session, wanted)
+
+    @contextmanager
+    def write(self) -> Iterator[WriteTransaction]:
+        """One transaction: committed at the end of the block, rolled back if an error leaves it.
+
+        Raises what the transaction's methods raise, and Unavailable where the database asks for another try.
+        """
+        with self._session() as session:
+            yield WriteTransaction(session)
+
+
+def horizon(session: Session) -> int:
+    """The horizon, in a statement of its own: the snapshots of the statements after it hold everything up to it (invariant 5)."""
+    return int(session.execute("horizon").scalar_one())
+
+
+def checked_window(window: object) -> Window:
+    """The window, everything where there is none. Raises InvalidRequest."""
+    if window is None:
+        return Window()
+    if not isinstance(window, Window):
+        raise InvalidRequest("window", window, "pass a Window(min=…, max=…), both ends inclusive")
+    return window

@@ -1,0 +1,135 @@
+"""Installing and removing the journal: Alembic on the shipped migrations, the friendly way.
+
+A DBA may as well call Alembic: `alembic -n postgres upgrade head` beside alembic.ini, with DMSJOURNAL_URL set.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import sqlalchemy as sa
+from alembic import command, op, util
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+
+from dmsjournal import statements
+from dmsjournal.connecting import engine_for, translated
+from dmsjournal.errors import DatabaseRefused, InvalidRequest, MigrationRefused, NotInstalled, Unavailable
+
+_LOCK_TIMEOUT = re.compile(r"\d+(ms|s|min)?")
+
+
+def upgrade(url: str | sa.URL, revision: str = "head", *, lock_timeout: str = "5s") -> None:
+    """Installs the journal, or brings it to a revision, in one transaction.
+
+    `lock_timeout` is how long it waits for any lock before it gives up and changes nothing (PostgreSQL units; 0 waits for ever).
+    Raises MigrationRefused, with nothing changed; InvalidRequest, Unavailable, DatabaseRefused.
+    """
+    _online(url, lock_timeout, lambda config: command.upgrade(config, revision))
+
+
+def downgrade(url: str | sa.URL, revision: str, *, lock_timeout: str = "5s") -> None:
+    """Takes the journal back to a revision; "base" removes it. Documents stay, and with them the sequence their stamps came from.
+
+    Raises what upgrade raises.
+    """
+    _online(url, lock_timeout, lambda config: command.downgrade(config, revision))
+
+
+def script(engine: str = "postgres", revision: str = "head", *, down: bool = False, lock_timeout: str = "5s") -> str:
+    """The SQL that an upgrade (or downgrade) runs, for a DBA to read and to run with psql. `revision` may be a range, from:to.
+
+    A downgrade needs a range. Raises InvalidRequest.
+    """
+    output = io.StringIO()
+    config = _config(engine, lock_timeout)
+    config.output_buffer = output
+    if down and ":" not in revision:
+        raise InvalidRequest("revision", revision, "a downgrade script needs both ends, such as head:base")
+    try:
+        (command.downgrade if down else command.upgrade)(config, revision, sql=True)
+    except util.CommandError as error:
+        raise InvalidRequest("revision", revision, str(error)) from error
+    return output.getvalue()
+
+
+def current(url: str | sa.URL) -> str | None:
+    """The revision that the database is at, None where there is no journal. Raises Unavailable, DatabaseRefused."""
+    engine = engine_for(url)
+    try:
+        with translated(), engine.connect() as conn:
+            return MigrationContext.configure(conn, opts={"version_table_schema": "dms"}).get_current_revision()
+    except NotInstalled:
+        return None
+    finally:
+        engine.dispose()
+
+
+def newest(engine: str = "postgres") -> str:
+    """The newest revision that this program ships."""
+    head = ScriptDirectory.from_config(_config(engine, "5s")).get_current_head()
+    assert head is not None
+    return head
+
+
+def run(*names: str) -> None:
+    """For migrations: runs files of sql/<engine>/ as they are, each in a batch of its own."""
+    context = op.get_context()
+    engine = statements.engine_name(context.dialect.name)
+    for name in names:
+        text = statements.text_of(engine, name)
+        if context.as_sql:
+            context.impl.static_output(text)
+        else:
+            op.get_bind().execution_options(no_parameters=True).exec_driver_sql(text)
+
+
+def checked_lock_timeout(lock_timeout: str) -> str:
+    """The lock timeout. Raises InvalidRequest."""
+    if not _LOCK_TIMEOUT.fullmatch(lock_timeout):
+        raise InvalidRequest("lock_timeout", lock_timeout, "write it like 500ms, 5s or 1min; 0 waits for ever")
+    return lock_timeout
+
+
+def _config(engine: str, lock_timeout: str) -> Config:
+    config = Config(stdout=io.StringIO())
+    config.set_main_option("script_location", str(statements.shipped("migrations") / engine).replace("%", "%%"))
+    config.attributes["lock_timeout"] = checked_lock_timeout(lock_timeout)
+    return config
+
+
+def _online(url: str | sa.URL, lock_timeout: str, migrate: Callable[[Config], None]) -> None:
+    engine = engine_for(url)
+    try:
+        with _refusals(), translated(), engine.connect() as conn:
+            config = _config(statements.engine_name(engine.dialect.name), lock_timeout)
+            config.attributes["connection"] = conn
+            migrate(config)
+    finally:
+        engine.dispose()
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """Within it, whatever stopped a migration leaves as MigrationRefused: it ran in one transaction, which was rolled back."""
+    try:
+        yield
+    except util.CommandError as error:
+        raise MigrationRefused(
+            f"the migrations do not fit the database ({error})", "Use the release that installed it, or name one of its revisions."
+        ) from error
+    except Unavailable as error:
+        if getattr(getattr(error.__cause__, "orig", None), "sqlstate", None) != "55P03":
+            raise
+        raise MigrationRefused(
+            "a lock that the migration needs is held by another session",
+            "See pg_stat_activity and pg_locks for who holds it; wait for that session to end, or give --lock-timeout more.",
+        ) from error
+    except DatabaseRefused as error:
+        if error.code is None or error.code.startswith("28"):
+            raise
+        raise MigrationRefused(error.message, error.remedy) from error

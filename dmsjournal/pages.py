@@ -1,0 +1,68 @@
+"""Pages of changes: which documents of a resource changed in a window, in (ChangeVersion, DocumentId) order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from dmsjournal.errors import CheckpointExpired
+from dmsjournal.resources import ResourceKey
+from dmsjournal.session import Session
+from dmsjournal.windows import Cursor, Window
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A live document at its derived ChangeVersion."""
+
+    document_id: int
+    document_uuid: UUID
+    change_version: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChangePage:
+    """One page. `next` is the cursor of the page after it, None at the end of the window; a page may be empty before the end.
+
+    `through` is the last version that the walk covers, inclusive: the window's max, or the horizon where that is lower (then
+    `cut` is true). Go on with a window from `through` + 1.
+    """
+
+    items: Sequence[Change]
+    next: Cursor | None
+    through: int
+    cut: bool
+
+
+def change_page(
+    session: Session, resource: ResourceKey, resource_key_id: int, window: Window, after: Cursor | None, limit: int, horizon: int
+) -> ChangePage:
+    """The changes after a cursor; see Journal.change_page. Source: docs/how-it-works.md, Paging."""
+    through = window.last(horizon)
+    cut = window.max is not None and window.max > horizon
+    start = after or Cursor.before(window.first)
+    found = session.execute(
+        "change_page",
+        resource_key_id=resource_key_id,
+        after_version=start.change_version,
+        after_id=start.document_id,
+        max_version=through,
+        page_size=limit + 1,  # one more, so that the last page knows that it is
+    ).all()
+    refuse_expired(window, found[0].floor)
+    items = [Change(row.document_id, row.document_uuid, row.change_version) for row in found if row.document_id is not None]
+    if len(items) > limit:
+        items = items[:limit]
+        position: Cursor | None = Cursor(items[-1].change_version, items[-1].document_id, resource)
+    elif found[0].scanned_version is None:
+        position = None
+    else:
+        position = Cursor(found[0].scanned_version, found[0].scanned_id, resource)
+    return ChangePage(items, position, through, cut)
+
+
+def refuse_expired(window: Window, floor: int) -> None:
+    """Raises CheckpointExpired where the window reaches to or below a floor (invariant 8)."""
+    if floor > 0 and window.first <= floor:
+        raise CheckpointExpired(window.first, floor + 1)

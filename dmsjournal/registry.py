@@ -1,0 +1,46 @@
+"""The resources that a database knows, by name and by id."""
+
+from __future__ import annotations
+
+from dmsjournal.errors import InvalidRequest, near_matches
+from dmsjournal.resources import ResourceKey, checked_new
+from dmsjournal.session import Session
+
+
+class Registry:
+    """dms.ResourceKey, read when an unknown name is asked for; an id once seen never changes."""
+
+    def __init__(self) -> None:
+        self._ids: dict[ResourceKey, int] = {}
+
+    def refresh(self, session: Session) -> dict[ResourceKey, int]:
+        """All resources and their ids, as of now."""
+        rows = session.execute("resource_keys")
+        found = {ResourceKey(row.project_name, row.resource_name, row.resource_version): row.resource_key_id for row in rows}
+        self._ids = found
+        return found
+
+    def id_of(self, session: Session, resource: ResourceKey) -> int:
+        """The id of a resource. Raises InvalidRequest for one that the database does not know, with near matches."""
+        if not isinstance(resource, ResourceKey):
+            raise InvalidRequest("resource", resource, 'pass a ResourceKey, such as ResourceKey("Ed-Fi", "Student", "5.2.0")')
+        if resource not in self._ids and resource not in self.refresh(session):
+            known = [str(key) for key in self._ids]
+            raise InvalidRequest(
+                "resource", str(resource), f"the database knows no such resource; {near_matches(str(resource), known)}"
+            )
+        return self._ids[resource]
+
+    def add(self, session: Session, resources: set[ResourceKey]) -> dict[ResourceKey, int]:
+        """The ids of the resources, those that were not known among them added."""
+        known = self._ids if resources <= self._ids.keys() else self.refresh(session)
+        missing = sorted(checked_new(resource) for resource in resources - known.keys())
+        if missing:
+            rows = [
+                {"project_name": key.project_name, "resource_name": key.resource_name, "resource_version": key.resource_version}
+                for key in missing
+            ]
+            session.execute("add_resource_keys", rows=rows)
+            known = self.refresh(session)
+            self._ids = {}  # a rollback would take the new ones back
+        return known

@@ -1,0 +1,136 @@
+"""Identity changes: a document's new key, and every document whose identity contains it."""
+
+from __future__ import annotations
+
+import logging
+import random
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import exc
+
+from dmsjournal.batches import lock_creation
+from dmsjournal.connecting import retried
+from dmsjournal.documents import Key, canonical, described
+from dmsjournal.errors import InvalidRequest, Unavailable
+from dmsjournal.resources import ResourceKey
+from dmsjournal.session import Session
+
+logger = logging.getLogger(__name__)
+
+_TRIES = 5
+
+_KeyValues = Mapping[str, Any]
+
+
+def rekey(session: Session, resources: Mapping[ResourceKey, int], document_id: int, new_key_values: _KeyValues) -> int:
+    """See WriteTransaction.rekey. Tries again, a bounded number of times, where it met another identity change in a deadlock."""
+    for attempt in range(1, _TRIES + 1):
+        try:
+            with session.conn.begin_nested():  # a savepoint: rolled back, it lets go of the locks that were in the other's way
+                return _rekey(session, resources, document_id, new_key_values)
+        except exc.DBAPIError as error:
+            if not retried(error):
+                raise
+            logger.info(
+                "identity change met another one, attempt %d of %d", attempt, _TRIES, extra={"action": "rekey", "attempt": attempt}
+            )
+            last = error
+        time.sleep(random.uniform(0, 0.05 * attempt))
+    raise Unavailable(f"{_TRIES} attempts of an identity change each met another one in a deadlock") from last
+
+
+def _rekey(session: Session, resources: Mapping[ResourceKey, int], document_id: int, new_key_values: _KeyValues) -> int:
+    names = {resource_key_id: resource for resource, resource_key_id in resources.items()}
+    rows, edges = _locked_closure(session, document_id)
+    new = {document_id: dict(new_key_values)}
+    for parent_id, child_ids in _children_first(edges, document_id):
+        key_values = dict(rows[parent_id].key_values or {})
+        for child_id in child_ids:
+            key_values = _follow(key_values, rows[child_id].key_values or {}, new[child_id], parent_id)
+        new[parent_id] = key_values
+
+    moved = {i: key_values for i, key_values in new.items() if key_values != rows[i].key_values}
+    if not moved:
+        return 0
+    _refuse_taken(session, {i: (rows[i].resource_key_id, names[rows[i].resource_key_id], key) for i, key in moved.items()})
+    session.execute("rekey_documents", rows=[{"document_id": i, "key_values": new[i]} for i in sorted(new)])
+    session.execute("rekey_body", rows=[{"document_id": i, "key_values": key_values} for i, key_values in moved.items()])
+    return len(new)
+
+
+def _locked_closure(session: Session, document_id: int) -> tuple[dict[int, Any], list[tuple[int, int]]]:
+    """The closure's documents, locked in ascending DocumentId, and its edges; read again until no edge came in between."""
+    rows: dict[int, Any] = {}
+    while True:
+        edges = [(row.parent_id, row.child_id) for row in session.execute("identity_closure", document_id=document_id)]
+        ids = {document_id, *(parent for parent, _ in edges)}
+        if ids == rows.keys():
+            return rows, edges
+        rows = {row.document_id: row for row in session.execute("lock_documents", document_ids=sorted(ids))}
+        if document_id not in rows:
+            raise Unavailable(f"document {document_id} was deleted meanwhile")
+
+
+def _children_first(edges: list[tuple[int, int]], start: int) -> list[tuple[int, list[int]]]:
+    """Each parent with its children in the closure, after all of those. Raises InvalidRequest where identities form a cycle."""
+    children: dict[int, list[int]] = {}
+    for parent, child in edges:
+        children.setdefault(parent, []).append(child)
+    done = {start}
+    order: list[tuple[int, list[int]]] = []
+    while len(order) < len(children):
+        ready = [parent for parent in children if parent not in done and done.issuperset(children[parent])]
+        if not ready:
+            raise InvalidRequest("key_values", start, "the identities of the documents that contain this one form a cycle")
+        done.update(ready)
+        order += [(parent, children[parent]) for parent in ready]
+    return order
+
+
+def _follow(key_values: dict[str, Any], old: _KeyValues, new: _KeyValues, parent_id: int) -> dict[str, Any]:
+    """A parent's key values after a child's key went from old to new.
+
+    The value follows that has the child's name; else the one that has it with a role before it (programEducationOrganizationId);
+    else the only one that equals the old value (a descriptor's URI, an id under a general name). None: the key does not show it.
+    """
+    followed = dict(key_values)
+    for name, value in old.items():
+        if name not in new or new[name] == value:
+            continue
+        equal = [own for own in key_values if key_values[own] == value and type(key_values[own]) is type(value)]
+        role = name[:1].upper() + name[1:]
+        candidates = [own for own in equal if own == name] or [own for own in equal if own.endswith(role)] or equal
+        if len(candidates) > 1:
+            raise InvalidRequest(
+                "new_key_values",
+                name,
+                f"document {parent_id} has its old value in {' and '.join(candidates)}: give that document its key first",
+            )
+        for own in candidates:
+            followed[own] = new[name]
+    return followed
+
+
+def _refuse_taken(session: Session, moved: Mapping[int, tuple[int, ResourceKey, _KeyValues]]) -> None:
+    """Raises InvalidRequest where another document has one of the new keys, or two documents come to one key."""
+    keys: dict[Key, int] = {}
+    for document_id, (_, resource, key_values) in moved.items():
+        key = canonical(resource, key_values)
+        if key in keys:
+            raise InvalidRequest(
+                "new_key_values",
+                dict(key_values),
+                f"documents {keys[key]} and {document_id} would both be {described(resource, key_values)}",
+            )
+        keys[key] = document_id
+    lock_creation(session, keys)
+    listed = list(moved)
+    rows = [{"ordinal": position, "resource_key_id": moved[i][0], "key_values": moved[i][2]} for position, i in enumerate(listed)]
+    for row in session.execute("find_documents", rows=rows):
+        if row.document_id not in moved:
+            _, resource, key_values = moved[listed[row.ordinal]]
+            raise InvalidRequest(
+                "new_key_values", dict(key_values), f"document {row.document_id} is {described(resource, key_values)}"
+            )

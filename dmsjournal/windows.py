@@ -1,0 +1,93 @@
+"""Versions, windows and cursors: what a caller asks about, checked before anything is read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dmsjournal.errors import InvalidRequest
+from dmsjournal.resources import ResourceKey
+
+MAX_VERSION = 2**63 - 1
+_LOWEST_ID = -(2**63)
+
+
+def checked_version(parameter: str, value: object) -> int:
+    """The value as a version: a whole number from 0 to 2^63 - 1. Raises InvalidRequest naming the parameter."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MAX_VERSION:
+        raise InvalidRequest(parameter, value, f"a version is a whole number from 0 to {MAX_VERSION}")
+    return value
+
+
+def checked_size(parameter: str, value: object, most: int = 1_000_000) -> int:
+    """The value as a number of rows, from 1 to `most`. Raises InvalidRequest naming the parameter."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
+        raise InvalidRequest(parameter, value, f"ask for 1 to {most} rows")
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeVersions:
+    """What a database holds: `oldest`, 0 while nothing was pruned, else the floor plus one; `newest`, the horizon."""
+
+    oldest: int
+    newest: int
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A range of versions, both ends inclusive; without an end, to the beginning or to the horizon.
+
+    Raises InvalidRequest where an end is no version or min is above max.
+    """
+
+    min: int | None = None
+    max: int | None = None
+
+    def __post_init__(self) -> None:
+        for parameter in ("min", "max"):
+            if getattr(self, parameter) is not None:
+                checked_version(parameter, getattr(self, parameter))
+        if self.min is not None and self.max is not None and self.min > self.max:
+            raise InvalidRequest("min", self.min, f"min is above max ({self.max}): give the lower version first")
+
+    @property
+    def first(self) -> int:
+        """The lower end, inclusive."""
+        return self.min or 0
+
+    def last(self, horizon: int) -> int:
+        """The upper end, inclusive, cut to the horizon; below `first` where the window lies above it (acceptance 8)."""
+        return horizon if self.max is None else min(self.max, horizon)
+
+
+@dataclass(frozen=True, order=True, slots=True)
+class Cursor:
+    """A position in a walk, exclusive: the next page starts after (change_version, document_id).
+
+    A page's cursor carries the page's resource, so that it cannot be used on another one by mistake. Raises InvalidRequest.
+    """
+
+    change_version: int
+    document_id: int
+    resource: ResourceKey | None = None
+
+    def __post_init__(self) -> None:
+        checked_version("cursor.change_version", self.change_version)
+        if isinstance(self.document_id, bool) or not isinstance(self.document_id, int) or abs(self.document_id) > 2**63:
+            raise InvalidRequest("cursor.document_id", self.document_id, "a document id is a whole number of 64 bits")
+
+    @classmethod
+    def before(cls, version: int) -> Cursor:
+        """The cursor of a first page: everything from the version on, inclusive."""
+        return cls(version, _LOWEST_ID)
+
+
+def checked_cursor(cursor: object, resource: ResourceKey, window: Window) -> Cursor:
+    """The cursor, if it is one of this resource and lies in the window. Raises InvalidRequest."""
+    if not isinstance(cursor, Cursor):
+        raise InvalidRequest("after", cursor, "pass the `next` of the page before, unchanged")
+    if cursor.resource is not None and cursor.resource != resource:
+        raise InvalidRequest("after", cursor, f"it is a cursor of {cursor.resource}, the page is of {resource}")
+    if cursor.change_version < window.first or (window.max is not None and cursor.change_version > window.max):
+        raise InvalidRequest("after", cursor, f"it lies outside the window from {window.first} to {window.max}")
+    return cursor

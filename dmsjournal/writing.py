@@ -1,0 +1,119 @@
+"""Writing: documents by key, in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from uuid import UUID
+
+from sqlalchemy import exc
+
+from dmsjournal.batches import Rejected, Upserted, upsert_batch
+from dmsjournal.documents import Document, Key, canonical, checked_key, checked_resource, described
+from dmsjournal.errors import InvalidRequest, JournalError, ReferencedDocument
+from dmsjournal.registry import Registry
+from dmsjournal.rekeying import rekey
+from dmsjournal.resources import ResourceKey
+from dmsjournal.session import Session
+
+_BATCH = 1_000  # documents that are written together
+
+
+class WriteTransaction:
+    """One transaction of Journal.write(). Not to be shared between threads."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._registry = Registry()  # its own: a resource that this transaction adds is not there if it rolls back
+
+    def upsert(self, document: Document) -> Upserted:
+        """Creates the document, or gives the one that has its key its body and its references.
+
+        Returns Created, Updated or Unchanged. Raises InvalidRequest, UnknownReference and Unavailable, before anything of this
+        document is written.
+        """
+        return self.upsert_many([document])[0]
+
+    def upsert_many(self, documents: Iterable[Document], *, rejected: Rejected | None = None) -> list[Upserted]:
+        """Upserts documents in their order, thousands a second; each may refer to those before it.
+
+        `rejected` is called with the position (from 0) and the error of a document that cannot be written because of what it
+        refers to or of its uuid; the others are written, and the result leaves it out. Without it the error is raised.
+        """
+        outcomes: list[Upserted] = []
+        start = 0
+        for batch in _batches(documents):
+
+            def reject(position: int, error: JournalError, start: int = start) -> None:
+                if rejected is None:
+                    raise error
+                rejected(start + position, error)
+
+            outcomes += upsert_batch(self._session, self._registry, batch, reject)
+            start += len(batch)
+        return outcomes
+
+    def delete(
+        self, resource: ResourceKey, key_values: Mapping[str, object] | None = None, *, document_uuid: UUID | None = None
+    ) -> bool:
+        """Deletes the document of a resource that has the key, or the uuid; False where there is none.
+
+        Raises ReferencedDocument, naming a referrer, where others refer to it; InvalidRequest, Unavailable.
+        """
+        document_id = self._find_one(resource, key_values, document_uuid)
+        if document_id is None:
+            return False
+        name = described(resource, key_values) if key_values else f"{resource} {document_uuid}"
+        referrer = self._session.execute("referrer", document_id=document_id).first()
+        if referrer is not None:
+            of = ResourceKey(referrer.project_name, referrer.resource_name, referrer.resource_version)
+            raise ReferencedDocument(name, f"{described(of, referrer.key_values)} (document {referrer.document_id})")
+        try:
+            return self._session.execute("delete_document", document_id=document_id).first() is not None
+        except exc.IntegrityError as error:
+            raise ReferencedDocument(name, "a document that was written meanwhile") from error
+
+    def rekey(self, resource: ResourceKey, key_values: Mapping[str, object], new_key_values: Mapping[str, object]) -> int:
+        """Gives the document that has the key another key, and follows it into every document whose identity contains it.
+
+        Each document of that closure gets an identity stamp of its own, in ascending DocumentId. Documents that merely refer to
+        them are not written: their derived versions rise by themselves. Returns how many were stamped, the first one included.
+        Raises InvalidRequest (no such document, the new key is taken, or it is not clear which of a key's values follows) and
+        Unavailable.
+        """
+        checked_key("new_key_values", new_key_values)
+        document_id = self._find_one(resource, key_values, None)
+        if document_id is None:
+            raise InvalidRequest("key_values", dict(key_values), f"{resource} has no document with this key")
+        return rekey(self._session, self._registry.refresh(self._session), document_id, new_key_values)
+
+    def _find_one(self, resource: ResourceKey, key_values: Mapping[str, object] | None, document_uuid: UUID | None) -> int | None:
+        checked_resource("resource", resource)
+        if (key_values is None) == (document_uuid is None):
+            raise InvalidRequest("key_values", key_values, "name the document by its key or by its uuid")
+        resource_key_id = self._registry.id_of(self._session, resource)
+        if key_values is None:
+            if not isinstance(document_uuid, UUID):
+                raise InvalidRequest("document_uuid", document_uuid, "pass a uuid.UUID")
+            found = self._session.execute("find_by_uuid", resource_key_id=resource_key_id, document_uuid=document_uuid).first()
+        else:
+            checked_key("key_values", key_values)
+            row = {"ordinal": 0, "resource_key_id": resource_key_id, "key_values": key_values}
+            found = self._session.execute("find_documents", rows=[row]).first()
+        return None if found is None else int(found.document_id)
+
+
+def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
+    """Runs of documents with different keys: a key's second document is written after its first."""
+    batch: list[Document] = []
+    keys: set[Key] = set()
+    for document in documents:
+        if not isinstance(document, Document):
+            raise InvalidRequest("document", document, "pass a Document(resource, key_values, body, references)")
+        key = canonical(document.resource, document.key_values)
+        if len(batch) == _BATCH or key in keys:
+            yield batch
+            batch, keys = [], set()
+        batch.append(document)
+        keys.add(key)
+    if batch:
+        yield batch
