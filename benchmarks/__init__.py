@@ -1,0 +1,1 @@
+"""What README's figures came from, runnable, both sides in one run: `python -m benchmarks --help`."""

@@ -1,0 +1,80 @@
+"""Measure pages and writes, both sides in one run: `python -m benchmarks all`."""
+
+import argparse
+from dataclasses import asdict
+from pathlib import Path
+
+from benchmarks import database, page, report, write
+
+
+def main() -> None:
+    """Ours against the published design, a stored column and no capture, in databases of the benchmark's own."""
+    asked = parser().parse_args()
+    if max(asked.events) > asked.history:
+        parser().error(f"--events is at most the history's {asked.history}")
+    with database.server(asked.url) as url:
+        if asked.what in ("page", "all"):
+            command = own_command(asked, "page", "history", "documents", "edges_per_document", "page_size")
+            pages = page.Options(
+                asked.documents,
+                asked.edges_per_document,
+                asked.history,
+                tuple(asked.events),
+                asked.page_size,
+                asked.repeat,
+                command,
+            )
+            with database.scratch(url, "dmsjournal_benchmark_page", keep=asked.keep) as own:
+                tables, found = page.measure(own, pages)
+            print(report.write(asked.output / "page.json", found, asdict(pages), tables))
+        if asked.what in ("write", "all"):
+            command = own_command(asked, "write", "rows", "singles", "mixed_rows")
+            writes = write.Options(asked.rows, asked.singles, asked.mixed_rows, asked.repeat, command)
+            with database.scratch(url, "dmsjournal_benchmark_write", keep=False) as own:
+                tables, found = write.measure(own, writes)
+            print(report.write(asked.output / "write.json", found, asdict(writes), tables))
+
+
+def own_command(asked: argparse.Namespace, what: str, *names: str) -> str:
+    """The command that prints a row: what was asked for, as far as the default is another."""
+    words = ["python -m benchmarks", what]
+    for name in names:
+        if getattr(asked, name) != parser().get_default(name):
+            words.append(f"--{name.replace('_', '-')} {getattr(asked, name)}")
+    return " ".join(words)
+
+
+def parser() -> argparse.ArgumentParser:
+    """The defaults are the sizes that README's figures were taken at."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=main.__doc__)
+    parser.add_argument("what", choices=("page", "write", "all"), nargs="?", default="all")
+    parser.add_argument("--url", help="SQLAlchemy URL of a PostgreSQL that may create databases (default: embedded)")
+    parser.add_argument("--repeat", type=positive, default=5, help="runs of each measure; the median is reported")
+    results = Path(__file__).parent / "results"
+    parser.add_argument("--output", type=Path, default=results, help="folder of the JSON files and Markdown tables")
+    pages = parser.add_argument_group("page")
+    pages.add_argument("--documents", type=positive, default=1_500_000, help="documents of the history")
+    pages.add_argument("--history", type=positive, default=1_000_000, help="events of the history")
+    pages.add_argument("--edges-per-document", type=positive, default=3, help="references of a document, at most")
+    pages.add_argument(
+        "--events", type=positive, nargs="+", default=[10_000, 100_000, 600_000, 1_000_000],
+        help="windows, each as a number of newest events",
+    )  # fmt: skip
+    pages.add_argument("--page-size", type=positive, default=500, help="changes of a page")
+    pages.add_argument("--keep", action="store_true", help="keep the database, and use it again if it was kept (--url)")
+    writes = parser.add_argument_group("write")
+    writes.add_argument("--rows", type=positive, default=100_000, help="rows of a bulk statement")
+    writes.add_argument("--singles", type=positive, default=1_000, help="single-row transactions of a run, 2 or more")
+    writes.add_argument("--mixed-rows", type=positive, default=20_000, help="rows of case 15b's large statement")
+    return parser
+
+
+def positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text} is less than 1")
+    return number
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,33 @@
+"""A walk of a large window keeps what it reads, not what it has read."""
+
+import subprocess
+import sys
+
+import pytest
+import sqlalchemy as sa
+
+LIMIT = 200 * 1024  # KiB of the whole Python process
+
+WALK = """
+import resource, sys
+import dmsjournal as dj
+with dj.connect(sys.argv[1]) as db:
+    changes = sum(1 for _ in db.changes(dj.ResourceKey("Ed-Fi", "Student", "5.2.0"), page_size=5000))
+print(changes, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+@pytest.mark.parametrize("documents", [50_000, pytest.param(1_000_000, marks=pytest.mark.long)])
+def test_a_walk_stays_under_200_megabytes(url: str, documents: int) -> None:
+    engine = sa.create_engine(url)
+    with engine.begin() as conn:
+        conn.exec_driver_sql("INSERT INTO dms.ResourceKey VALUES (1, 'Ed-Fi', 'Student', '5.2.0')")
+        conn.execute(
+            sa.text("INSERT INTO dms.Document (ResourceKeyId) SELECT 1 FROM generate_series(1, :documents)"), {"documents": documents}
+        )
+    engine.dispose()
+    done = subprocess.run([sys.executable, "-c", WALK, url], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    changes, peak = map(int, done.stdout.split())
+    assert changes == documents
+    assert peak < LIMIT
