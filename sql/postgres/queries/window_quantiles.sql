@@ -1,6 +1,7 @@
 -- sql/postgres/queries/window_quantiles.sql: the last version of each of the equal parts that a window's events make, rising.
 -- Binds: resource_key_id; min_version, max_version (inclusive); partitions (1 or more). Fewer events than that: fewer rows.
--- Plan:  ranges of the journals' indexes (ResourceKeyId, ChangeVersion, DocumentId), index-only; one sort of the versions.
+-- Plan:  ranges of the journals' indexes (ResourceKeyId, ChangeVersion, DocumentId), index-only, or all of a journal where the
+--   window is most of it; one sort of the versions.
 -- Counted are the resource's own events and the identity events that can move its documents: what dms.ResourceChange looks at.
 SELECT DISTINCT max(ChangeVersion) AS last_version
 FROM (

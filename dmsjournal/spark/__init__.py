@@ -1,0 +1,1 @@
+"""Reading the journal with Apache Spark: `pip install dmsjournal[spark]`. `import dmsjournal` never imports pyspark."""

@@ -1,0 +1,67 @@
+"""A Spark session on this machine that can read the database: with a Java, the JDBC driver and quiet settings."""
+
+import os
+import re
+import sys
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from pyspark.errors import PySparkRuntimeError
+from pyspark.sql import SparkSession
+
+from dmsjournal.errors import UnsupportedCapability
+from dmsjournal.spark.java import cache_folder, find_java_home
+
+DRIVER = "org.postgresql:postgresql:42.7.13"  # Maven coordinates
+
+SETTINGS = {
+    "spark.driver.memory": "1g",  # rows are streamed through, so this is plenty and leaves the machine to the database
+    "spark.log.level": "ERROR",
+    "spark.sql.session.timeZone": "UTC",  # stamps read the same wherever a job runs
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+
+
+def local_session(app_name: str, *, master: str = "local[*]", jars: Sequence[str | os.PathLike[str]] = ()) -> SparkSession:
+    """A session on this machine, started with the Java of `find_java_home` and the PostgreSQL JDBC driver.
+
+    The driver is `jars`, else the jars in DMSJOURNAL_JDBC_JARS (separated by commas or as on PATH), else fetched by its
+    Maven coordinates once and kept in the user's cache. Sets JAVA_HOME, PYSPARK_PYTHON and SPARK_LOCAL_IP of this
+    process. A session that runs already is returned as it is, with the driver that it has. Raises
+    UnsupportedCapability: no Java, no such jar, or Spark did not start. Source: docs/how-it-works.md, Spark.
+    """
+    os.environ["JAVA_HOME"] = str(find_java_home())
+    os.environ["PYSPARK_PYTHON"] = sys.executable  # another Python's workers would refuse ours, or lack our packages
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"  # a laptop's host name may resolve to a network that is gone
+    settings = SETTINGS | _driver([Path(jar) for jar in jars] or _jars_of_environment())
+    builder = SparkSession.builder.appName(app_name).master(master)
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    try:
+        return builder.getOrCreate()
+    except PySparkRuntimeError as error:
+        raise UnsupportedCapability(
+            f"a Spark session, as Java stopped and said why above ({error.getCondition()})",
+            f"where {DRIVER} cannot be fetched, name the driver's jar in DMSJOURNAL_JDBC_JARS "
+            f"(`mvn dependency:copy -Dartifact={DRIVER} -DoutputDirectory=jars` knows mirrors)",
+        ) from error
+
+
+def _jars_of_environment() -> list[Path]:
+    separators = f"[,{re.escape(os.pathsep)}]"
+    return [Path(jar) for jar in re.split(separators, os.environ.get("DMSJOURNAL_JDBC_JARS", "")) if jar]
+
+
+def _driver(jars: list[Path]) -> dict[str, str]:
+    """The settings that bring the driver along; once fetched it is a jar too, as Ivy prints a page each time."""
+    if missing := [str(jar) for jar in jars if not jar.is_file()]:  # Spark would warn, and fail at the first read
+        raise UnsupportedCapability(f"a JDBC driver in {', '.join(missing)}", "name jar files that exist")
+    ivy = cache_folder() / "ivy"
+    fetched = ivy / "jars" / f"{DRIVER.replace(':', '_', 1).replace(':', '-')}.jar"  # where Spark's Ivy puts it
+    if not jars and zipfile.is_zipfile(fetched):  # a zip's directory is its end: a jar still being written is none yet
+        jars = [fetched]
+    if jars:
+        return {"spark.jars": ",".join(map(str, jars))}
+    return {"spark.jars.packages": DRIVER, "spark.jars.ivy": str(ivy)}

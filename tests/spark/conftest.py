@@ -1,0 +1,17 @@
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator["SparkSession"]:
+    """The one session of a test run; it takes seconds to start, so its tests share a worker (xdist_group)."""
+    from dmsjournal.spark.session import local_session
+
+    session = local_session("dmsjournal tests", master="local[2]")
+    yield session
+    session.stop()
