@@ -13,7 +13,7 @@ from uuid import UUID, uuid4
 import msgspec
 from sqlalchemy import exc
 
-from dmsjournal.documents import Document, Key, Reference, canonical
+from dmsjournal.documents import Document, Key, Reference
 from dmsjournal.errors import InvalidRequest, JournalError, Unavailable, UnknownReference
 from dmsjournal.registry import Registry
 from dmsjournal.resources import ResourceKey
@@ -71,7 +71,7 @@ def upsert_batch(session: Session, registry: Registry, documents: Sequence[Docum
     Raises Unavailable where another transaction got in between.
     """
     ids = registry.add(session, {document.resource for document in documents})
-    keys = [canonical(document.resource, document.key_values) for document in documents]
+    keys = [document.key for document in documents]
     found = _find(session, ids, documents)
     if len(found) < len(documents):
         lock_creation(session, (key for position, key in enumerate(keys) if position not in found))
@@ -148,7 +148,7 @@ def _resolve(
     wanted: dict[Key, Reference] = {}
     for document in documents:
         for reference in document.references:
-            wanted.setdefault(canonical(reference.resource, reference.key_values), reference)
+            wanted.setdefault(reference.key, reference)
     listed = [key for key, reference in wanted.items() if reference.resource in ids]
     rows = [
         {"ordinal": position, "resource_key_id": ids[wanted[key].resource], "key_values": wanted[key].key_values}
@@ -163,7 +163,7 @@ def _resolve(
     for position, document in enumerate(documents):
         children: dict[int | Key, bool] = {}
         for reference in document.references:
-            key = canonical(reference.resource, reference.key_values)
+            key = reference.key
             child: int | Key | None = key if key in here or key == keys[position] else known.get(key)
             if child is None:
                 errors.setdefault(position, UnknownReference(str(document), reference.resource, reference.key_values))

@@ -19,6 +19,10 @@ _MAX_KEY_BYTES = 8_192
 _ESCAPED_NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 
 
+# A key as a value to compare and hash: see canonical().
+Key = tuple[ResourceKey, tuple[tuple[str, Any], ...]]
+
+
 @dataclass(frozen=True, slots=True)
 class Reference:
     """A document that another one refers to, by its key. `identity_component`: its identity is part of the referring one's."""
@@ -26,10 +30,12 @@ class Reference:
     resource: ResourceKey
     key_values: Mapping[str, object]
     identity_component: bool = False
+    key: Key = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         checked_resource("reference.resource", self.resource)
         checked_key("reference.key_values", self.key_values)
+        object.__setattr__(self, "key", canonical(self.resource, self.key_values))
         if not isinstance(self.identity_component, bool):
             raise InvalidRequest("reference.identity_component", self.identity_component, "it is true or false")
 
@@ -47,11 +53,13 @@ class Document:
     body: Mapping[str, object] = field(default_factory=dict)
     references: Sequence[Reference] = ()
     document_uuid: UUID | None = None
+    key: Key = field(init=False, repr=False, compare=False)
     body_json: bytes = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         checked_resource("resource", self.resource)
         checked_key("key_values", self.key_values)
+        object.__setattr__(self, "key", canonical(self.resource, self.key_values))
         if not isinstance(self.body, Mapping):
             raise InvalidRequest("body", self.body, "it is a JSON object")
         object.__setattr__(self, "body_json", as_json("body", self.body))  # written as it was checked
@@ -101,12 +109,9 @@ def as_json(parameter: str, value: object) -> bytes:
         raise InvalidRequest(parameter, value, f"it cannot be written as JSON ({error})") from error
     if b"\\u0000" in text and _ESCAPED_NUL.search(text):
         raise InvalidRequest(parameter, value, "it holds a NUL character, which no database text can")
-    if any(word in text for word in (b"null", b"NaN", b"Inf")) and not _is_finite(value):
+    if (b"null" in text or b"NaN" in text or b"Inf" in text) and not _is_finite(value):
         raise InvalidRequest(parameter, value, "NaN and infinity are no JSON numbers")
     return text
-
-
-Key = tuple[ResourceKey, tuple[tuple[str, Any], ...]]
 
 
 def canonical(resource: ResourceKey, key_values: Mapping[str, object]) -> Key:

@@ -8,7 +8,7 @@ from uuid import UUID
 from sqlalchemy import exc
 
 from dmsjournal.batches import Rejected, Upserted, upsert_batch
-from dmsjournal.documents import Document, Key, canonical, checked_key, checked_resource, described
+from dmsjournal.documents import Document, Key, checked_key, checked_resource, described
 from dmsjournal.errors import InvalidRequest, JournalError, ReferencedDocument
 from dmsjournal.registry import Registry
 from dmsjournal.rekeying import rekey
@@ -109,11 +109,10 @@ def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
     for document in documents:
         if not isinstance(document, Document):
             raise InvalidRequest("document", document, "pass a Document(resource, key_values, body, references)")
-        key = canonical(document.resource, document.key_values)
-        if len(batch) == _BATCH or key in keys:
+        if len(batch) == _BATCH or document.key in keys:
             yield batch
             batch, keys = [], set()
         batch.append(document)
-        keys.add(key)
+        keys.add(document.key)
     if batch:
         yield batch
