@@ -60,13 +60,22 @@ class Journal:
         with translated(), self._pool.begin() as conn:
             yield Session(conn, self._engine)
 
+    @contextmanager
+    def _reading(self, resource: ResourceKey) -> Iterator[tuple[Session, int, int]]:
+        """A session to read a page of a resource in, the resource's id, and the horizon.
+
+        The horizon is read in a statement of its own, so that the page's snapshot holds everything up to it (invariant 5).
+        """
+        with self._session() as session:
+            yield session, self._registry.id_of(session, resource), int(session.execute("begin_page").one().horizon)
+
     def versions(self) -> ChangeVersions:
         """The oldest version that can be asked for, and the newest: the horizon, at or below which every writer has finished.
 
         `oldest` is 0 while nothing was pruned, then the floor plus one.
         """
         with self._session() as session:
-            newest = horizon(session)
+            newest = int(session.execute("horizon").scalar_one())  # a statement of its own: the next sees what it covers
             floors = {row.journal: row.change_version for row in session.execute("floors")}
         floor = max(floors["DocumentChangeEvent"], floors["IdentityChangeEvent"])
         return ChangeVersions(oldest=floor + 1 if floor else 0, newest=newest)
@@ -89,9 +98,8 @@ class Journal:
         if after is not None:
             checked_cursor(after, resource, window)
         checked_size("limit", limit)
-        with self._session() as session:
-            resource_key_id = self._registry.id_of(session, resource)
-            return change_page(session, resource, resource_key_id, window, after, limit, horizon(session))
+        with self._reading(resource) as (session, resource_key_id, horizon):
+            return change_page(session, resource, resource_key_id, window, after, limit, horizon)
 
     def changes(self, resource: ResourceKey, window: Window | None = None, page_size: int = 500) -> Iterator[Change]:
         """All documents of a resource whose derived ChangeVersion lies in the window, in (ChangeVersion, DocumentId) order.
@@ -119,15 +127,17 @@ class Journal:
         """
         window = checked_window(window)
         checked_size("page_size", page_size)
-        resource_key_id, through = self._start(resource, window)
+        with self._reading(resource) as (session, resource_key_id, horizon):
+            through = window.last(horizon)
+            first = deletes_page(session, resource_key_id, window, window.first - 1, through, page_size)
 
         def walk() -> Iterator[Delete]:
-            after, page = window.first - 1, None
-            while page is None or len(page) == page_size:
-                with self._session() as session:
-                    page = deletes_page(session, resource_key_id, window, after, through, page_size)
+            page = first
+            yield from page
+            while len(page) == page_size:
+                with self._reading(resource) as (session, resource_key_id, _):
+                    page = deletes_page(session, resource_key_id, window, page[-1].change_version, through, page_size)
                 yield from page
-                after = page[-1].change_version if page else after
 
         return walk()
 
@@ -139,21 +149,19 @@ class Journal:
         """
         window = checked_window(window)
         checked_size("page_size", page_size)
-        resource_key_id, through = self._start(resource, window)
+        with self._reading(resource) as (session, resource_key_id, horizon):
+            through = window.last(horizon)
+            first = key_changes_page(session, resource_key_id, window, window.first - 1, through, page_size)
 
         def walk() -> Iterator[KeyChange]:
-            after: int | None = window.first - 1
-            while after is not None:
-                with self._session() as session:
-                    page = key_changes_page(session, resource_key_id, window, after, through, page_size)
+            page = first
+            yield from page.items
+            while page.next is not None:
+                with self._reading(resource) as (session, resource_key_id, _):
+                    page = key_changes_page(session, resource_key_id, window, page.next, through, page_size)
                 yield from page.items
-                after = page.next
 
         return walk()
-
-    def _start(self, resource: ResourceKey, window: Window) -> tuple[int, int]:
-        with self._session() as session:
-            return self._registry.id_of(session, resource), window.last(horizon(session))
 
     def derive(self, document_ids: Iterable[int]) -> dict[int, Derived]:
         """ChangeVersion, etag and last-modified date of the documents that exist, by id. As of now, not of the horizon.
@@ -175,11 +183,6 @@ class Journal:
         """
         with self._session() as session:
             yield WriteTransaction(session)
-
-
-def horizon(session: Session) -> int:
-    """The horizon, in a statement of its own: the snapshots of the statements after it hold everything up to it (invariant 5)."""
-    return int(session.execute("horizon").scalar_one())
 
 
 def checked_window(window: object) -> Window:

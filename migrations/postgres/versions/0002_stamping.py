@@ -9,7 +9,9 @@ def upgrade() -> None:
     run(
         "functions/held_floors.v1",
         "functions/enter_change.v1",
-        "functions/stamp_document.v1",
+        "functions/enter_statement.v1",
+        "functions/stamp_insert.v1",
+        "functions/stamp_update.v1",
         "triggers/document_stamp.v1",
     )
 
@@ -17,7 +19,9 @@ def upgrade() -> None:
 def downgrade() -> None:
     run(
         "triggers/document_stamp.drop",
-        "functions/stamp_document.drop",
+        "functions/stamp_update.drop",
+        "functions/stamp_insert.drop",
+        "functions/enter_statement.drop",
         "functions/enter_change.drop",
         "functions/held_floors.drop",
     )

@@ -5,14 +5,14 @@
 -- A session can write the setting, so each call takes the lock on it again (re-entrant, no second entry) and refuses a value that
 -- the sequence has not reached: stamps drawn afterwards are above it whatever it is.
 -- Key: 0x444A ('DJ') in the top 16 bits, F in the low 48; from 2^47 up F is rounded down to a multiple of 2^16, which holds the
--- horizon a little lower than needed and is never wrong. Inverse: held_floors.v1.sql. Same steps inline: stamp_document.v1.sql.
--- Rights: the caller's, USAGE on the sequence. Every name and operator is qualified: no search_path changes it.
+-- horizon a little lower than needed and is never wrong. Inverse: held_floors.v1.sql. Same steps inline: stamp_update.v1.sql.
+-- No SET clause, for stamp_update's sake: every name, type and operator is qualified, so that no search_path changes it.
 CREATE FUNCTION dms.enter_change() RETURNS bigint
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql SECURITY DEFINER AS $$  -- writers need no right on the sequence
 DECLARE
-    newest  bigint := COALESCE(pg_catalog.pg_sequence_last_value('dms.changeversionsequence'), 0);
-    entered text   := pg_catalog.current_setting('dms.entered_at', true);
-    floor   bigint := newest;
+    newest  bigint          := COALESCE(pg_catalog.pg_sequence_last_value('dms.changeversionsequence'), 0);
+    entered pg_catalog.text := pg_catalog.current_setting('dms.entered_at', true);
+    floor   bigint          := newest;
 BEGIN
     IF pg_catalog.length(entered) OPERATOR(pg_catalog.>) 0 THEN
         floor := entered;
@@ -24,6 +24,6 @@ BEGIN
     PERFORM pg_catalog.pg_advisory_xact_lock_shared(4920745542855688192 OPERATOR(pg_catalog.+)
         CASE WHEN floor OPERATOR(pg_catalog.<) 140737488355328 THEN floor
              ELSE 140737488355328 OPERATOR(pg_catalog.+) (floor OPERATOR(pg_catalog.>>) 16) END);
-    PERFORM pg_catalog.set_config('dms.entered_at', floor::text, true);
+    PERFORM pg_catalog.set_config('dms.entered_at', floor::pg_catalog.text, true);
     RETURN floor;
 END $$;

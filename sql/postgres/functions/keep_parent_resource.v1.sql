@@ -1,6 +1,6 @@
 -- sql/postgres/functions/keep_parent_resource.v1.sql: an edge carries its parent's resource, whatever a caller writes.
 -- Fires: before insert on dms.ReferenceEdge, and before an update of the parent or its resource, each row. A document's resource
--- never changes (stamp_document). Without the parent the foreign key speaks: 0 is no resource.
+-- never changes (stamp_update). Without the parent the foreign key speaks: 0 is no resource.
 CREATE FUNCTION dms.keep_parent_resource() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp

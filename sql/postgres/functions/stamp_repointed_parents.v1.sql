@@ -45,7 +45,7 @@ BEGIN
         WHERE ChangeVersion = p.local AND DocumentId = p.DocumentId OFFSET 0) AS event ON true
     WHERE p.local < touched.newest_child OR p.local <= floor OR event.TransactionId IS DISTINCT FROM this_transaction;
     IF parents IS NOT NULL THEN
-        UPDATE dms.Document SET ContentVersion = NULL  -- a signal: stamp_document draws the stamp
+        UPDATE dms.Document SET ContentVersion = NULL  -- a signal: stamp_update draws the stamp
         WHERE DocumentId = ANY (parents);
     END IF;
     RETURN NULL;

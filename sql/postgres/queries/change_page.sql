@@ -5,17 +5,23 @@
 --   scanned_id), the last position that was scanned, null at the end of the window. Contributions that a later change has
 --   overtaken are scanned and left out, so fewer changes than page_size do not mean the end.
 -- Plan: ranges of (ResourceKeyId, ChangeVersion, DocumentId) of both journals and of IX_ReferenceEdge_Child, and lookups by key. What
---   it reads depends on page_size, never on the window. The resource stands inside the row comparison and the order: with
---   `ResourceKeyId = …` the planner may walk the primary key (ChangeVersion, DocumentId) instead and filter. One lower bound a
+--   it reads depends on page_size, never on the window. `= ANY (ARRAY[…])` of one element, with the column in the order, is an
+--   equality to the index and none to the planner: with a plain one it may walk the primary key (ChangeVersion, DocumentId) in
+--   the same order instead, and filter. The upper bound is no row comparison: the index would not stop there. One lower bound a
 --   range: with two, the index started at the wrong end. OFFSET 0 keeps a lookup a lookup.
 WITH own AS MATERIALIZED (  -- the resource's own events
     SELECT ChangeVersion, DocumentId
     FROM dms.DocumentChangeEvent
-    WHERE (ResourceKeyId, ChangeVersion, DocumentId)
-              > (CAST(:resource_key_id AS smallint), CAST(:after_version AS bigint), CAST(:after_id AS bigint))
-      AND (ResourceKeyId, ChangeVersion) <= (CAST(:resource_key_id AS smallint), CAST(:max_version AS bigint))
+    WHERE ResourceKeyId = ANY (ARRAY[CAST(:resource_key_id AS smallint)])
+      AND (ChangeVersion, DocumentId) > (CAST(:after_version AS bigint), CAST(:after_id AS bigint))
+      AND ChangeVersion <= CAST(:max_version AS bigint)
     ORDER BY ResourceKeyId, ChangeVersion, DocumentId
     LIMIT CAST(:page_size AS bigint)
+),
+reach AS MATERIALIZED (  -- a page that its own events fill ends with them: identity events after those are not looked at
+    SELECT coalesce(
+        (SELECT ChangeVersion FROM own ORDER BY ChangeVersion, DocumentId OFFSET CAST(:page_size AS bigint) - 1),
+        CAST(:max_version AS bigint)) AS version
 ),
 identities AS MATERIALIZED (  -- identity events of the resources that it refers to, the cursor's own version included
     SELECT i.ChangeVersion, i.DocumentId
@@ -23,8 +29,8 @@ identities AS MATERIALIZED (  -- identity events of the resources that it refers
     CROSS JOIN LATERAL (
         SELECT ChangeVersion, DocumentId
         FROM dms.IdentityChangeEvent
-        WHERE (ResourceKeyId, ChangeVersion) >= (dependency.ChildResourceKeyId, CAST(:after_version AS bigint))
-          AND (ResourceKeyId, ChangeVersion) <= (dependency.ChildResourceKeyId, CAST(:max_version AS bigint))
+        WHERE ResourceKeyId = ANY (ARRAY[dependency.ChildResourceKeyId])
+          AND ChangeVersion >= CAST(:after_version AS bigint) AND ChangeVersion <= (SELECT version FROM reach)
         ORDER BY ResourceKeyId, ChangeVersion, DocumentId
         LIMIT CAST(:page_size AS bigint)
     ) AS i
@@ -38,13 +44,11 @@ inherited AS MATERIALIZED (  -- each expanded to its parents of the resource; an
     CROSS JOIN LATERAL (
         SELECT ParentDocumentId AS DocumentId
         FROM dms.ReferenceEdge
-        WHERE (ChildDocumentId, ParentResourceKeyId, ParentDocumentId)
-                  > (i.DocumentId, CAST(:resource_key_id AS smallint),
-                     CASE WHEN i.ChangeVersion = CAST(:after_version AS bigint)
-                          THEN CAST(:after_id AS bigint) ELSE -9223372036854775808 END)
-          AND (ChildDocumentId, ParentResourceKeyId) <= (i.DocumentId, CAST(:resource_key_id AS smallint))
-          AND ParentDocumentId <> ChildDocumentId
-        ORDER BY ChildDocumentId, ParentResourceKeyId, ParentDocumentId
+        WHERE ChildDocumentId = ANY (ARRAY[i.DocumentId]) AND ParentResourceKeyId = CAST(:resource_key_id AS smallint)
+          AND ParentDocumentId > CASE WHEN i.ChangeVersion = CAST(:after_version AS bigint)
+                                      THEN CAST(:after_id AS bigint) ELSE -9223372036854775808 END
+          AND ParentDocumentId <> i.DocumentId
+        ORDER BY ChildDocumentId, ParentDocumentId
         LIMIT CAST(:page_size AS bigint)
     ) AS parent
     ORDER BY i.ChangeVersion, parent.DocumentId
@@ -57,7 +61,7 @@ ends AS (  -- how far each source was scanned, where it was not exhausted
     UNION ALL
     (SELECT ChangeVersion + 1, -9223372036854775808  -- that event's parents are all in: the next event's are not
      FROM (SELECT ChangeVersion FROM identities ORDER BY ChangeVersion OFFSET CAST(:page_size AS bigint) - 1) AS last_identity
-     WHERE ChangeVersion < CAST(:max_version AS bigint))
+     WHERE ChangeVersion < (SELECT version FROM reach))
 ),
 scanned AS MATERIALIZED (
     SELECT ChangeVersion, DocumentId FROM ends ORDER BY ChangeVersion, DocumentId LIMIT 1

@@ -7,8 +7,8 @@ FROM dms.JournalFloor AS floor
 LEFT JOIN LATERAL (
     SELECT ChangeVersion, DocumentId, DocumentUuid, KeyValues, CreatedAt
     FROM dms.DocumentDeleteEvent
-    WHERE (ResourceKeyId, ChangeVersion) > (CAST(:resource_key_id AS smallint), CAST(:after_version AS bigint))
-      AND (ResourceKeyId, ChangeVersion) <= (CAST(:resource_key_id AS smallint), CAST(:max_version AS bigint))
+    WHERE ResourceKeyId = ANY (ARRAY[CAST(:resource_key_id AS smallint)])  -- see change_page.sql
+      AND ChangeVersion > CAST(:after_version AS bigint) AND ChangeVersion <= CAST(:max_version AS bigint)
     ORDER BY ResourceKeyId, ChangeVersion
     LIMIT CAST(:page_size AS bigint)
 ) AS event ON true

@@ -13,23 +13,23 @@ FROM dms.JournalFloor AS floor
 LEFT JOIN LATERAL (
     SELECT ChangeVersion, DocumentId, DocumentUuid, NewKeyValues, CreatedAt
     FROM dms.KeyChangeEvent
-    WHERE (ResourceKeyId, ChangeVersion) > (CAST(:resource_key_id AS smallint), CAST(:after_version AS bigint))
-      AND (ResourceKeyId, ChangeVersion) <= (CAST(:resource_key_id AS smallint), CAST(:max_version AS bigint))
+    WHERE ResourceKeyId = ANY (ARRAY[CAST(:resource_key_id AS smallint)])  -- see change_page.sql
+      AND ChangeVersion > CAST(:after_version AS bigint) AND ChangeVersion <= CAST(:max_version AS bigint)
     ORDER BY ResourceKeyId, ChangeVersion
     LIMIT CAST(:page_size AS bigint)
 ) AS event ON true
 LEFT JOIN LATERAL (
     SELECT OldKeyValues
     FROM dms.KeyChangeEvent
-    WHERE (DocumentId, ChangeVersion) >= (event.DocumentId, CAST(:min_version AS bigint)) AND DocumentId = event.DocumentId
+    WHERE DocumentId = ANY (ARRAY[event.DocumentId]) AND ChangeVersion >= CAST(:min_version AS bigint)
     ORDER BY DocumentId, ChangeVersion
     LIMIT 1
 ) AS earliest ON true
 LEFT JOIN LATERAL (
     SELECT ChangeVersion
     FROM dms.KeyChangeEvent
-    WHERE (DocumentId, ChangeVersion) > (event.DocumentId, event.ChangeVersion)
-      AND (DocumentId, ChangeVersion) <= (event.DocumentId, CAST(:max_version AS bigint))
+    WHERE DocumentId = ANY (ARRAY[event.DocumentId])
+      AND ChangeVersion > event.ChangeVersion AND ChangeVersion <= CAST(:max_version AS bigint)
     ORDER BY DocumentId, ChangeVersion
     LIMIT 1
 ) AS later ON true

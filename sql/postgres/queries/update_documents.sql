@@ -1,5 +1,5 @@
 -- sql/postgres/queries/update_documents.sql: new bodies for documents, which the caller has locked (lock_documents).
--- Binds: rows (JSON array of {document_id, body, etag}). ContentVersion = NULL is a signal: stamp_document draws the stamp.
+-- Binds: rows (JSON array of {document_id, body, etag}). ContentVersion = NULL is a signal: stamp_update draws the stamp.
 WITH wanted AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS listed (document_id bigint, body jsonb, etag varchar)
 ),

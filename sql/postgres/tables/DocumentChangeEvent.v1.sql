@@ -6,7 +6,7 @@ CREATE TABLE dms.DocumentChangeEvent (
     TransactionId bigint      NOT NULL,
     CreatedAt     timestamptz NOT NULL,
     ResourceKeyId smallint    NOT NULL,
-    Operation     varchar(6)  NOT NULL CONSTRAINT CK_DocumentChangeEvent_Operation CHECK (Operation IN ('insert', 'update')),
+    Operation     varchar(6)  NOT NULL,  -- insert or update
     CONSTRAINT PK_DocumentChangeEvent PRIMARY KEY (ChangeVersion, DocumentId)
 );
 CREATE INDEX IX_DocumentChangeEvent_Resource ON dms.DocumentChangeEvent (ResourceKeyId, ChangeVersion, DocumentId);

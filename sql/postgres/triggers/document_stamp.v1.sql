@@ -1,3 +1,7 @@
 -- sql/postgres/triggers/document_stamp.v1.sql
-CREATE TRIGGER TR_Document_Stamp BEFORE INSERT OR UPDATE ON dms.Document
-    FOR EACH ROW EXECUTE FUNCTION dms.stamp_document();
+CREATE TRIGGER TR_Document_Enter BEFORE INSERT ON dms.Document
+    FOR EACH STATEMENT EXECUTE FUNCTION dms.enter_statement();
+CREATE TRIGGER TR_Document_StampInsert BEFORE INSERT ON dms.Document
+    FOR EACH ROW EXECUTE FUNCTION dms.stamp_insert();
+CREATE TRIGGER TR_Document_StampUpdate BEFORE UPDATE ON dms.Document
+    FOR EACH ROW EXECUTE FUNCTION dms.stamp_update();

@@ -1,0 +1,2 @@
+-- sql/postgres/functions/enter_statement.drop.sql
+DROP FUNCTION dms.enter_statement();

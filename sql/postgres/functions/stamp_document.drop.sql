@@ -1,2 +1,0 @@
--- sql/postgres/functions/stamp_document.drop.sql
-DROP FUNCTION dms.stamp_document();

@@ -1,0 +1,2 @@
+-- sql/postgres/functions/stamp_insert.drop.sql
+DROP FUNCTION dms.stamp_insert();

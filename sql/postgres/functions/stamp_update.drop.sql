@@ -1,0 +1,2 @@
+-- sql/postgres/functions/stamp_update.drop.sql
+DROP FUNCTION dms.stamp_update();
