@@ -13,6 +13,7 @@ from uuid import UUID, uuid4
 import msgspec
 from sqlalchemy import exc
 
+from dmsjournal import statements
 from dmsjournal.documents import Document, Key, Reference
 from dmsjournal.errors import InvalidRequest, JournalError, Unavailable, UnknownReference
 from dmsjournal.registry import Registry
@@ -203,7 +204,7 @@ def _create(
 
 def _body(document: Document) -> dict[str, Any]:
     """The columns of dms.DocumentCache. The etag is of the body as canonical JSON: names in order, no blanks."""
-    text = msgspec.json.encode(msgspec.json.decode(document.body_json), order="deterministic")
+    text = statements.canonical_json(document.body_json)
     return {"body": msgspec.Raw(document.body_json), "etag": base64.b64encode(hashlib.sha256(text).digest()).decode("ascii")}
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import exc
 
+from dmsjournal import statements
 from dmsjournal.errors import DatabaseRefused, InvalidRequest, JournalError, NotInstalled, Unavailable, UnsupportedCapability
 
 REVISION = "0006"  # the newest migration; this program reads nothing older
@@ -25,7 +26,7 @@ def engine_for(url: str | sa.URL) -> sa.Engine:
     try:
         parsed = sa.make_url(url)
     except (exc.ArgumentError, ValueError) as error:
-        raise InvalidRequest("url", "…", "write it as postgresql+psycopg://user:password@host:port/database") from error
+        raise InvalidRequest("url", "***", "write it as postgresql+psycopg://user:password@host:port/database") from error
     if parsed.drivername in ("postgresql", "postgres"):
         parsed = parsed.set(drivername="postgresql+psycopg")
     shown = parsed.render_as_string(hide_password=True)
@@ -39,6 +40,7 @@ def engine_for(url: str | sa.URL) -> sa.Engine:
         parsed,
         isolation_level="READ COMMITTED",
         pool_pre_ping=True,
+        json_deserializer=statements.decoded,
         connect_args={"prepare_threshold": None, "application_name": "dmsjournal"} | dict(parsed.query),
     )
 
@@ -81,6 +83,8 @@ def _as_journal_error(error: exc.DBAPIError) -> JournalError:
         return DatabaseRefused(code, message, "check the user, the password and the database in the URL")
     if code is None and re.search(r"database \".*\" does not exist", message):
         return DatabaseRefused(code, message, "check the database in the URL")
+    if code is None and isinstance(error, exc.ProgrammingError):
+        return InvalidRequest("url", message, "see the driver's documentation for the options after the question mark")
     if code in _RETRY or (code or "").startswith("08") or code is None or error.connection_invalidated:
         return Unavailable(message)
     if code == "42501":

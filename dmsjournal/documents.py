@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +12,7 @@ from uuid import UUID
 import msgspec
 
 from dmsjournal.errors import InvalidRequest
-from dmsjournal.resources import ResourceKey
+from dmsjournal.resources import ResourceKey, checked_new
 
 _MAX_KEY_BYTES = 8_192
 _ESCAPED_NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
@@ -57,7 +56,7 @@ class Document:
     body_json: bytes = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        checked_resource("resource", self.resource)
+        checked_new(checked_resource("resource", self.resource))
         checked_key("key_values", self.key_values)
         object.__setattr__(self, "key", canonical(self.resource, self.key_values))
         if not isinstance(self.body, Mapping):
@@ -103,14 +102,16 @@ def as_json(parameter: str, value: object) -> bytes:
     """The value as JSON that both engines take. Raises InvalidRequest naming the parameter and what is wrong."""
     try:
         text = _ENCODER.encode(value)
+        if _SUSPECT.search(text):
+            _check_numbers(parameter, value)
     except UnicodeEncodeError as error:
         raise InvalidRequest(parameter, error.object, "it holds an unpaired surrogate, which is no character") from error
-    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidRequest(parameter, value, f"it cannot be written as JSON ({error})") from error
+    except RecursionError as error:
+        raise InvalidRequest(parameter, "…", "it is nested too deeply") from error
     if b"\\u0000" in text and _ESCAPED_NUL.search(text):
         raise InvalidRequest(parameter, value, "it holds a NUL character, which no database text can")
-    if (b"null" in text or b"NaN" in text or b"Inf" in text) and not _is_finite(value):
-        raise InvalidRequest(parameter, value, "NaN and infinity are no JSON numbers")
     return text
 
 
@@ -123,20 +124,30 @@ def _canonical_value(value: object) -> tuple[str, Any]:
     if isinstance(value, bool) or value is None:
         return "constant", str(value)
     if isinstance(value, int | float | Decimal):
-        return "number", str(Decimal(str(value)).normalize())
+        sign, digits, exponent = Decimal(str(value)).as_tuple()
+        shown = "".join(map(str, digits)).lstrip("0")
+        trimmed = shown.rstrip("0")
+        return "number", (sign if trimmed else 0, trimmed, int(exponent) + len(shown) - len(trimmed) if trimmed else 0)
     return "text", value
 
 
-def _is_finite(value: object) -> bool:
-    if isinstance(value, float):
-        return math.isfinite(value)
-    if isinstance(value, Decimal):
-        return value.is_finite()
-    if isinstance(value, Mapping):
-        return all(map(_is_finite, value.values()))
-    if isinstance(value, list | tuple):
-        return all(map(_is_finite, value))
-    return True
+def _check_numbers(parameter: str, value: object) -> None:
+    """Raises InvalidRequest for a number that JSON or a database has not."""
+    if isinstance(value, float | Decimal):
+        number = Decimal(value)
+        if not number.is_finite():
+            raise InvalidRequest(parameter, value, "NaN and infinity are no JSON numbers")
+        if number and (number.adjusted() >= _MAX_DIGITS or int(number.as_tuple().exponent) < -_MAX_SCALE):
+            raise InvalidRequest(parameter, value, f"a number has {_MAX_DIGITS} digits and {_MAX_SCALE} decimals at most")
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            _check_numbers(parameter, item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            _check_numbers(parameter, item)
 
 
 _ENCODER = msgspec.json.Encoder(decimal_format="number")
+# What a number may be written as that JSON or a database has not: NaN is written null, a Decimal of any size with its exponent.
+_SUSPECT = re.compile(rb"null|NaN|Inf|\d[eE][+-]?\d{4}|\d{1000}")
+_MAX_DIGITS, _MAX_SCALE = 131_072, 16_383  # before and after the point: what PostgreSQL's numeric holds

@@ -25,7 +25,7 @@ class InvalidRequest(JournalError):
 
     def __str__(self) -> str:
         shown = ascii(self.value)  # what is wrong with it may be that it cannot be printed
-        return f"{self.parameter} = {shown if len(shown) <= 200 else shown[:200] + '…'}: {self.remedy}"
+        return f"{self.parameter} = {shown if len(shown) <= 200 else shown[:200] + '...'}: {self.remedy}"
 
 
 class CheckpointExpired(JournalError):

@@ -120,7 +120,8 @@ def _refusals() -> Iterator[None]:
         yield
     except util.CommandError as error:
         raise MigrationRefused(
-            f"the migrations do not fit the database ({error})", "Use the release that installed it, or name one of its revisions."
+            f"the migrations do not fit the database ({error})",
+            "Name one of this release, such as `head`, or use the release that installed it.",
         ) from error
     except Unavailable as error:
         if getattr(getattr(error.__cause__, "orig", None), "sqlstate", None) != "55P03":

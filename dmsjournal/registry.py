@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dmsjournal.errors import InvalidRequest, near_matches
-from dmsjournal.resources import ResourceKey, checked_new
+from dmsjournal.resources import ResourceKey
 from dmsjournal.session import Session
 
 
@@ -34,7 +34,7 @@ class Registry:
     def add(self, session: Session, resources: set[ResourceKey]) -> dict[ResourceKey, int]:
         """The ids of the resources, those that were not known among them added."""
         known = self._ids if resources <= self._ids.keys() else self.refresh(session)
-        missing = sorted(checked_new(resource) for resource in resources - known.keys())
+        missing = sorted(resources - known.keys())
         if missing:
             rows = [
                 {"project_name": key.project_name, "resource_name": key.resource_name, "resource_version": key.resource_version}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import sqlalchemy as sa
@@ -38,4 +40,16 @@ def rows(values: object) -> str:
     return _ENCODER.encode(values).decode("utf-8")
 
 
+def canonical_json(text: bytes) -> bytes:
+    """JSON with names in order and no blanks; numbers as they are written."""
+    return _IN_ORDER.encode(decoded(text))
+
+
 _ENCODER = msgspec.json.Encoder(decimal_format="number")
+_IN_ORDER = msgspec.json.Encoder(decimal_format="number", order="deterministic")
+_DECODER = msgspec.json.Decoder(float_hook=Decimal)  # 7.20 stays 7.20
+
+
+def decoded(text: str | bytes) -> Any:
+    """A JSON value of the database's; numbers that are not whole are Decimals."""
+    return _DECODER.decode(text)

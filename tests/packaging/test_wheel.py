@@ -28,7 +28,8 @@ def wheel_contents(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_wheel_carries_every_statement_and_migration(wheel_contents: Path) -> None:
     for folder, pattern in (("sql", "*.sql"), ("migrations", "*.py")):
         shipped = {path.relative_to(ROOT) for path in (ROOT / folder).rglob(pattern)}
-        carried = {path.relative_to(wheel_contents / "dmsjournal") for path in (wheel_contents / "dmsjournal" / folder).rglob(pattern)}
+        inside = wheel_contents / "dmsjournal"
+        carried = {path.relative_to(inside) for path in (inside / folder).rglob(pattern)}
         assert carried == shipped
 
 

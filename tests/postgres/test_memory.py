@@ -22,9 +22,8 @@ def test_a_walk_stays_under_200_megabytes(url: str, documents: int) -> None:
     engine = sa.create_engine(url)
     with engine.begin() as conn:
         conn.exec_driver_sql("INSERT INTO dms.ResourceKey VALUES (1, 'Ed-Fi', 'Student', '5.2.0')")
-        conn.execute(
-            sa.text("INSERT INTO dms.Document (ResourceKeyId) SELECT 1 FROM generate_series(1, :documents)"), {"documents": documents}
-        )
+        insert = "INSERT INTO dms.Document (ResourceKeyId) SELECT 1 FROM generate_series(1, :documents)"
+        conn.execute(sa.text(insert), {"documents": documents})
     engine.dispose()
     done = subprocess.run([sys.executable, "-c", WALK, url], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

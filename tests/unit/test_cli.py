@@ -1,0 +1,194 @@
+"""The command line without a database: what it refuses, what it prints, what it imports, and what it never shows."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import dmsjournal as dj
+from dmsjournal import cli
+
+ROOT = Path(__file__).parents[2]
+NOWHERE = "postgresql+psycopg://reader:secret-word@127.0.0.1:1/nothing"  # nothing listens on port 1
+COMMANDS = ["upgrade", "downgrade", "current", "sql", "load", "versions", "changes", "deletes", "key-changes", "derive", "demo"]
+
+
+@pytest.fixture(autouse=True)
+def no_url(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DMSJOURNAL_URL", raising=False)
+
+
+def invoke(*arguments: str) -> tuple[int, str]:
+    """Exit code, and stdout and stderr in one."""
+    result = CliRunner().invoke(cli.app, arguments)
+    return result.exit_code, result.output
+
+
+def python(code: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, env=environment, timeout=120)
+
+
+def test_help_names_every_command_and_says_what_it_does() -> None:
+    code, output = invoke("--help")
+    assert code == 0
+    for command in COMMANDS:
+        assert f"  {command} " in output
+        assert invoke(command, "--help")[0] == 0
+
+
+def test_version() -> None:
+    assert invoke("--version") == (0, f"dmsjournal {dj.__version__}\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "heavy"),
+    [
+        (["--help"], "alembic pyspark pyarrow pandas rich"),
+        (["versions", "--url", NOWHERE], "alembic pyspark pyarrow pandas rich"),
+        (["changes", "Student", "--url", NOWHERE], "alembic pyspark pyarrow pandas rich"),
+        (["sql"], "pyspark pyarrow pandas rich"),
+        (["load", os.devnull, "--url", NOWHERE], "alembic pyspark pyarrow pandas"),
+    ],
+)
+def test_a_command_imports_only_what_it_needs(arguments: list[str], heavy: str) -> None:
+    code = """
+import sys
+from dmsjournal.cli import app
+try:
+    app()
+finally:
+    print(*sorted(module for module in sys.modules if "." not in module), file=sys.stderr)
+"""
+    done = python(code, *arguments)
+    assert not set(heavy.split()) & set(done.stderr.splitlines()[-1].split())
+
+
+@pytest.mark.parametrize("command", [*COMMANDS[:3], *COMMANDS[4:10]])
+def test_a_command_without_a_url_is_bad_usage(command: str) -> None:
+    arguments = {"downgrade": ["base"], "load": ["-"], "derive": ["1"]}
+    positional = arguments.get(command, ["Student"] if command in ("changes", "deletes", "key-changes") else [])
+    code, output = invoke(command, *positional)
+    assert code == 2
+    assert "DMSJOURNAL_URL" in output
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["bogus"], ["changes"], ["changes", "Student", "--limit", "x"], ["changes", "Student", "--page-size", "0"], ["derive"]],
+)
+def test_bad_usage_ends_with_2(arguments: list[str]) -> None:
+    assert invoke(*arguments, *(["--url", NOWHERE] if arguments[0] != "bogus" else []))[0] == 2
+
+
+@pytest.mark.acceptance("7")
+@pytest.mark.parametrize("command", ["changes", "deletes", "key-changes"])
+@pytest.mark.parametrize("option", ["--min", "--max"])
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [("abc", "'abc'"), ("-1", "-1"), (str(2**63), str(2**63)), ("", "''"), ("1.5", "'1.5'"), ("1_0", "'1_0'"), ("9" * 500, "'999")],
+)
+def test_a_bound_that_is_no_version_is_refused_by_name(command: str, option: str, text: str, shown: str) -> None:
+    code, output = invoke(command, "Student", option, text, "--url", NOWHERE)
+    assert code == 1
+    assert output.startswith(f"{option[2:]} = {shown}")
+    assert "a version is a whole number" in output
+    assert output.count("\n") == 1
+
+
+@pytest.mark.acceptance("7")
+def test_min_above_max_is_refused_before_anything_is_connected() -> None:
+    code, output = invoke("changes", "Student", "--min", "2", "--max", "1", "--url", NOWHERE)
+    assert (code, output) == (1, "min = 2: min is above max (1): give the lower version first\n")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        NOWHERE,
+        "postgresql://reader:secret-word@127.0.0.1:port/nothing",
+        "postgresql://reader:secret-word@127.0.0.1:1",
+        "postgresql://reader:secret-word@127.0.0.1:1/nothing?unknown=secret-word",
+        "mysql://reader:secret-word@127.0.0.1/nothing",
+        "reader:secret-word@127.0.0.1",
+    ],
+)
+@pytest.mark.parametrize("command", ["versions", "upgrade", "current", "demo"])
+def test_a_password_is_never_printed(url: str, command: str) -> None:
+    code, output = invoke(command, "--url", url, *(["--no-spark"] if command == "demo" else []))
+    assert code == 1
+    assert "secret-word" not in output
+    assert output.count("\n") == 1
+
+
+def test_not_even_in_the_traceback_of_a_fault_of_ours() -> None:
+    code = """
+import dmsjournal.cli as cli
+def connect(url):
+    raise RuntimeError("a fault")
+cli.dj.connect = connect
+cli.app()
+"""
+    done = python(code, "versions", "--url", NOWHERE)
+    assert done.returncode == 1
+    assert "a fault" in done.stderr
+    assert "secret-word" not in done.stderr + done.stdout
+
+
+def test_ctrl_c_ends_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(url: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli.dj, "connect", interrupted)
+    assert invoke("versions", "--url", NOWHERE) == (130, "interrupted\n")
+
+
+def test_a_closed_pipe_is_quiet() -> None:
+    command = [sys.executable, "-m", "dmsjournal.cli", "sql"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ | {"PYTHONPATH": str(ROOT)})
+    assert process.stdout is not None
+    process.stdout.close()
+    _, errors = process.communicate(timeout=120)
+    assert errors == b""
+
+
+def test_sql_prints_a_script_for_psql() -> None:
+    code, up = invoke("sql", "--lock-timeout", "7s")
+    assert code == 0
+    assert "CREATE TABLE dms.Document" in up
+    assert "7s" in up
+    code, down = invoke("sql", "--down")
+    assert code == 0
+    assert "DROP" in down
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--revision", "zzz"], "revision = 'zzz'"),
+        (["--down", "--revision", "0001"], "head:base"),
+        (["--lock-timeout", "soon"], "lock_timeout = 'soon'"),
+    ],
+)
+def test_sql_refuses_what_it_cannot_print(arguments: list[str], says: str) -> None:
+    code, output = invoke("sql", *arguments)
+    assert code == 1
+    assert says in output
+
+
+def test_rejects_go_with_keep_going_and_never_over_the_file_itself(tmp_path: Path) -> None:
+    file = tmp_path / "documents.jsonl"
+    file.write_text("{}\n")
+    assert invoke("load", str(file), "--rejects", "other", "--url", NOWHERE)[0] == 2
+    assert invoke("load", str(file), "--keep-going", "--rejects", str(file), "--url", NOWHERE)[0] == 2
+    assert file.read_text() == "{}\n"
+
+
+@pytest.mark.parametrize("name", ["missing.jsonl", ""])
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, name: str) -> None:
+    code, output = invoke("load", str(tmp_path / name), "--url", NOWHERE)
+    assert code == 1
+    assert output.startswith(f"file = '{tmp_path / name}'")
