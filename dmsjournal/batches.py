@@ -190,7 +190,7 @@ def _create(
             "document_uuid": uuids[position],
             "resource_key_id": ids[documents[position].resource],
             "key_values": documents[position].key_values,
-            **_body(documents[position]),
+            **body_columns(documents[position].body_json),
         }
         for position in positions
     ]
@@ -202,10 +202,10 @@ def _create(
     return {position_of[row.document_uuid]: _Found(row.document_id, row.document_uuid, True) for row in inserted}
 
 
-def _body(document: Document) -> dict[str, Any]:
+def body_columns(body_json: bytes) -> dict[str, Any]:
     """The columns of dms.DocumentCache. The etag is of the body as canonical JSON: names in order, no blanks."""
-    text = statements.canonical_json(document.body_json)
-    return {"body": msgspec.Raw(document.body_json), "etag": base64.b64encode(hashlib.sha256(text).digest()).decode("ascii")}
+    digest = hashlib.sha256(statements.canonical_json(body_json)).digest()
+    return {"body": msgspec.Raw(body_json), "etag": base64.b64encode(digest).decode("ascii")}
 
 
 def _edges_of(session: Session, document_ids: list[int]) -> dict[int, dict[int, bool]]:
@@ -230,7 +230,9 @@ def _lock(session: Session, found: Sequence[_Found]) -> dict[int, dict[int, bool
 
 def _update(session: Session, bodies: Mapping[int, Document]) -> None:
     if bodies:
-        session.execute("update_documents", rows=[{"document_id": i, **_body(document)} for i, document in bodies.items()])
+        session.execute(
+            "update_documents", rows=[{"document_id": i, **body_columns(document.body_json)} for i, document in bodies.items()]
+        )
 
 
 def _replace_edges(session: Session, edges: Mapping[int, dict[int, bool]], wished: Mapping[int, dict[int, bool]]) -> None:

@@ -13,11 +13,13 @@ from dmsjournal.connecting import engine_for, translated
 from dmsjournal.deletes import Delete, deletes_page
 from dmsjournal.deriving import Derived, derive
 from dmsjournal.errors import InvalidRequest
+from dmsjournal.horizon import Horizon
 from dmsjournal.key_changes import KeyChange, key_changes_page
 from dmsjournal.pages import Change, ChangePage, change_page
 from dmsjournal.registry import Registry
 from dmsjournal.resources import ResourceKey
 from dmsjournal.session import Session
+from dmsjournal.walks import Walk
 from dmsjournal.windows import ChangeVersions, Cursor, Window, checked_cursor, checked_size
 from dmsjournal.writing import WriteTransaction
 
@@ -40,6 +42,7 @@ class Journal:
         self._pool = engine
         self._engine = statements.engine_name(engine.dialect.name)
         self._registry = Registry()
+        self._horizon = Horizon()
 
     def __enter__(self) -> Journal:
         return self
@@ -67,7 +70,7 @@ class Journal:
         The horizon is read in a statement of its own, so that the page's snapshot holds everything up to it (invariant 5).
         """
         with self._session() as session:
-            yield session, self._registry.id_of(session, resource), int(session.execute("begin_page").one().horizon)
+            yield session, self._registry.id_of(session, resource), self._horizon.read(session, "begin_page")
 
     def versions(self) -> ChangeVersions:
         """The oldest version that can be asked for, and the newest: the horizon, at or below which every writer has finished.
@@ -75,7 +78,7 @@ class Journal:
         `oldest` is 0 while nothing was pruned, then the floor plus one.
         """
         with self._session() as session:
-            newest = int(session.execute("horizon").scalar_one())  # a statement of its own: the next sees what it covers
+            newest = self._horizon.read(session, "horizon")
             floors = {row.journal: row.change_version for row in session.execute("floors")}
         floor = max(floors["DocumentChangeEvent"], floors["IdentityChangeEvent"])
         return ChangeVersions(oldest=floor + 1 if floor else 0, newest=newest)
@@ -101,7 +104,7 @@ class Journal:
         with self._reading(resource) as (session, resource_key_id, horizon):
             return change_page(session, resource, resource_key_id, window, after, limit, horizon)
 
-    def changes(self, resource: ResourceKey, window: Window | None = None, page_size: int = 500) -> Iterator[Change]:
+    def changes(self, resource: ResourceKey, window: Window | None = None, page_size: int = 500) -> Walk[Change]:
         """All documents of a resource whose derived ChangeVersion lies in the window, in (ChangeVersion, DocumentId) order.
 
         The window is cut to the horizon once, at the start. A document that changes during the walk may leave the window; it is
@@ -110,7 +113,7 @@ class Journal:
         window = checked_window(window)
         checked_size("page_size", page_size)
         page = self.change_page(resource, window, None, page_size)
-        return self._rest_of(page, resource, window, page_size)
+        return Walk(self._rest_of(page, resource, window, page_size), page.through, page.cut)
 
     def _rest_of(self, page: ChangePage, resource: ResourceKey, window: Window, page_size: int) -> Iterator[Change]:
         yield from page.items
@@ -120,7 +123,7 @@ class Journal:
             page = self.change_page(resource, window, page.next, page_size)
             yield from page.items
 
-    def deletes(self, resource: ResourceKey, window: Window | None = None, page_size: int = 500) -> Iterator[Delete]:
+    def deletes(self, resource: ResourceKey, window: Window | None = None, page_size: int = 500) -> Walk[Delete]:
         """The tombstones of a resource whose version lies in the window (inclusive, cut to the horizon), oldest first.
 
         Raises InvalidRequest, CheckpointExpired (tombstones have a floor of their own).
@@ -139,9 +142,9 @@ class Journal:
                     page = deletes_page(session, resource_key_id, window, page[-1].change_version, through, page_size)
                 yield from page
 
-        return walk()
+        return Walk(walk(), through, window.is_cut(through))
 
-    def key_changes(self, resource: ResourceKey, window: Window | None = None, page_size: int = 500) -> Iterator[KeyChange]:
+    def key_changes(self, resource: ResourceKey, window: Window | None = None, page_size: int = 500) -> Walk[KeyChange]:
         """The documents of a resource whose key values differ between the ends of the window, each at its last key change in it.
 
         A→B→C inside the window is one key change from A to C, A→B→A is none. Bounds: the window is inclusive and cut to the
@@ -161,7 +164,7 @@ class Journal:
                     page = key_changes_page(session, resource_key_id, window, page.next, through, page_size)
                 yield from page.items
 
-        return walk()
+        return Walk(walk(), through, window.is_cut(through))
 
     def derive(self, document_ids: Iterable[int]) -> dict[int, Derived]:
         """ChangeVersion, etag and last-modified date of the documents that exist, by id. As of now, not of the horizon.

@@ -40,7 +40,6 @@ def change_page(
 ) -> ChangePage:
     """The changes after a cursor; see Journal.change_page. Source: docs/how-it-works.md, Paging."""
     through = window.last(horizon)
-    cut = window.max is not None and window.max > horizon
     start = after or Cursor.before(window.first)
     found = session.execute(
         "change_page",
@@ -59,7 +58,7 @@ def change_page(
         position = None
     else:
         position = Cursor(found[0].scanned_version, found[0].scanned_id, resource)
-    return ChangePage(items, position, through, cut)
+    return ChangePage(items, position, through, window.is_cut(through))
 
 
 def refuse_expired(window: Window, floor: int) -> None:

@@ -10,9 +10,9 @@ from typing import Any
 
 from sqlalchemy import exc
 
-from dmsjournal.batches import lock_creation
+from dmsjournal.batches import body_columns, lock_creation
 from dmsjournal.connecting import retried
-from dmsjournal.documents import Key, canonical, described
+from dmsjournal.documents import Key, as_json, canonical, described
 from dmsjournal.errors import InvalidRequest, Unavailable
 from dmsjournal.resources import ResourceKey
 from dmsjournal.session import Session
@@ -56,8 +56,19 @@ def _rekey(session: Session, resources: Mapping[ResourceKey, int], document_id: 
         return 0
     _refuse_taken(session, {i: (rows[i].resource_key_id, names[rows[i].resource_key_id], key) for i, key in moved.items()})
     session.execute("rekey_documents", rows=[{"document_id": i, "key_values": new[i]} for i in sorted(new)])
-    session.execute("rekey_body", rows=[{"document_id": i, "key_values": key_values} for i, key_values in moved.items()])
+    _rewrite_bodies(session, moved)
     return len(new)
+
+
+def _rewrite_bodies(session: Session, moved: Mapping[int, _KeyValues]) -> None:
+    """A value at the top of a body, under a name of the key, becomes the key's."""
+    rows = []
+    for row in session.execute("bodies_of", document_ids=list(moved)).all():
+        body = row.body | {name: value for name, value in moved[row.document_id].items() if name in row.body}
+        if body != row.body:
+            rows.append({"document_id": row.document_id, **body_columns(as_json("body", body))})
+    if rows:
+        session.execute("update_bodies", rows=rows)
 
 
 def _locked_closure(session: Session, document_id: int) -> tuple[dict[int, Any], list[tuple[int, int]]]:

@@ -59,6 +59,10 @@ class Window:
         """The upper end, inclusive, cut to the horizon; below `first` where the window lies above it (acceptance 8)."""
         return horizon if self.max is None else min(self.max, horizon)
 
+    def is_cut(self, through: int) -> bool:
+        """Whether a walk through that version ends below the upper end that was asked for."""
+        return self.max is not None and through < self.max
+
 
 @dataclass(frozen=True, order=True, slots=True)
 class Cursor:

@@ -1,2 +1,4 @@
 -- sql/postgres/queries/horizon.sql: the horizon; in a statement of its own, before the one that reads (invariant 5).
-SELECT dms.horizon() AS horizon
+-- Gives: horizon; history, which differs after a restart, and in another database or installation.
+SELECT dms.horizon() AS horizon,
+       concat_ws(' ', pg_postmaster_start_time(), to_regclass('dms.changeversionsequence')::oid, current_database()) AS history

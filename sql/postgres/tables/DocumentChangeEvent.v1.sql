@@ -11,8 +11,10 @@ CREATE TABLE dms.DocumentChangeEvent (
 );
 CREATE INDEX IX_DocumentChangeEvent_Resource ON dms.DocumentChangeEvent (ResourceKeyId, ChangeVersion, DocumentId);
 COMMENT ON TABLE dms.DocumentChangeEvent IS 'dmsjournal: the journal of document changes';
-INSERT INTO dms.JournalFloor (Journal, ChangeVersion) VALUES ('DocumentChangeEvent', 0);
--- Documents that are here already: each has its local version's event (invariant 2).
+-- Where documents are here already, what happened to them before is not known: the floor is the newest stamp that was given, and
+-- each has its local version's event, for readers that read all.
+INSERT INTO dms.JournalFloor (Journal, ChangeVersion)
+SELECT 'DocumentChangeEvent', coalesce(pg_sequence_last_value('dms.ChangeVersionSequence'), 0);
 INSERT INTO dms.DocumentChangeEvent (ChangeVersion, DocumentId, ResourceKeyId, Operation, TransactionId, CreatedAt)
 SELECT greatest(ContentVersion, IdentityVersion), DocumentId, ResourceKeyId, 'insert', pg_current_xact_id()::text::bigint,
        greatest(ContentLastModifiedAt, IdentityLastModifiedAt)

@@ -1,0 +1,28 @@
+"""The horizon: the newest version at or below which every writer has finished."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dmsjournal.session import Session
+
+
+class Horizon:
+    """The horizon as one program sees it: it never steps back while the database's history is the same.
+
+    The database's own can: a writer that read its floor and was held up before it took the lock shows an old floor afterwards. Its
+    stamps are above what was reported in between all the same, so what was reported stays right (invariant 5), and a window that
+    ends there must not be cut below it.
+    """
+
+    def __init__(self) -> None:
+        self._seen = 0
+        self._history = ""
+
+    def read(self, session: Session, statement: str) -> int:
+        """Runs `statement`, which gives `horizon` and `history`, in a statement of its own (invariant 5)."""
+        row: Any = session.execute(statement).one()
+        if row.history != self._history:  # another server, or one that was restarted: perhaps from an older state
+            self._history, self._seen = row.history, 0
+        self._seen = max(self._seen, row.horizon)
+        return self._seen
