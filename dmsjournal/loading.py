@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import lru_cache
 from itertools import islice
 from typing import IO, Any
 from uuid import UUID
@@ -116,10 +117,10 @@ def parse(line: bytes) -> Document:
     """
     try:
         parsed = _decode(line)
-        resource = ResourceKey(parsed.project_name, parsed.resource_name, parsed.resource_version)
+        resource = _resource(parsed.project_name, parsed.resource_name, parsed.resource_version)
         references = [
             Reference(
-                ResourceKey(parsed.project_name, reference.resource_name, parsed.resource_version),
+                _resource(parsed.project_name, reference.resource_name, parsed.resource_version),
                 reference.identity,
                 reference.identity_component,
             )
@@ -196,6 +197,7 @@ class _Line(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     document_uuid: UUID | None = None
 
 
+_resource = lru_cache(maxsize=4096)(ResourceKey)  # a file repeats a few names
 _DECODER = msgspec.json.Decoder(_Line, float_hook=Decimal)  # 7.20 stays 7.20
 
 
