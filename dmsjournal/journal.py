@@ -12,7 +12,7 @@ from dmsjournal import statements
 from dmsjournal.connecting import engine_for, translated
 from dmsjournal.deletes import Delete, deletes_page
 from dmsjournal.deriving import Derived, derive
-from dmsjournal.errors import InvalidRequest
+from dmsjournal.errors import InvalidRequest, NotInstalled
 from dmsjournal.horizon import Horizon
 from dmsjournal.key_changes import KeyChange, key_changes_page
 from dmsjournal.pages import Change, ChangePage, change_page
@@ -60,8 +60,19 @@ class Journal:
     @contextmanager
     def _session(self) -> Iterator[Session]:
         """A connection in a transaction of its own. Each statement has a snapshot of its own (READ COMMITTED)."""
-        with translated(), self._pool.begin() as conn:
-            yield Session(conn, self._engine)
+        try:
+            with translated(), self._pool.begin() as conn:
+                yield Session(conn, self._engine)
+        except NotInstalled as error:
+            raise NotInstalled(self._revision(), error.needed) from error.__cause__
+
+    def _revision(self) -> str | None:
+        """The revision that is installed, None where none is."""
+        try:
+            with translated(), self._pool.begin() as conn:
+                return Session(conn, self._engine).execute("revision").scalar()
+        except NotInstalled:
+            return None
 
     @contextmanager
     def _reading(self, resource: ResourceKey) -> Iterator[tuple[Session, int, int]]:

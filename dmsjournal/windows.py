@@ -77,7 +77,8 @@ class Cursor:
 
     def __post_init__(self) -> None:
         checked_version("cursor.change_version", self.change_version)
-        if isinstance(self.document_id, bool) or not isinstance(self.document_id, int) or abs(self.document_id) > 2**63:
+        number = isinstance(self.document_id, int) and not isinstance(self.document_id, bool)
+        if not number or not _LOWEST_ID <= self.document_id < -_LOWEST_ID:
             raise InvalidRequest("cursor.document_id", self.document_id, "a document id is a whole number of 64 bits")
 
     @classmethod

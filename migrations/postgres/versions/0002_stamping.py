@@ -7,6 +7,7 @@ revision, down_revision, branch_labels, depends_on = "0002", "0001", None, None
 
 def upgrade() -> None:
     run(
+        "tables/hold_writers.v1",
         "functions/held_floors.v1",
         "functions/enter_change.v1",
         "functions/enter_statement.v1",

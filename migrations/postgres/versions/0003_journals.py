@@ -7,6 +7,7 @@ revision, down_revision, branch_labels, depends_on = "0003", "0002", None, None
 
 def upgrade() -> None:
     run(
+        "tables/hold_writers.v1",
         "tables/JournalFloor.v1",
         "tables/ChangeConsumer.v1",
         "tables/DocumentChangeEvent.v1",
@@ -18,6 +19,7 @@ def upgrade() -> None:
         "triggers/document_insert.v1",
         "triggers/document_update.v1",
         "triggers/document_identity.v1",
+        "tables/Document.unstamped.v1",
     )
 
 

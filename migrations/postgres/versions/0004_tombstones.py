@@ -7,6 +7,7 @@ revision, down_revision, branch_labels, depends_on = "0004", "0003", None, None
 
 def upgrade() -> None:
     run(
+        "tables/hold_writers.v1",
         "tables/DocumentDeleteEvent.v1",
         "functions/journal_delete.v1",
         "triggers/document_delete.v1",

@@ -7,8 +7,10 @@ revision, down_revision, branch_labels, depends_on = "0005", "0004", None, None
 
 def upgrade() -> None:
     run(
+        "tables/hold_writers.v1",
         "tables/ResourceDependency.v1",
         "tables/ResourceDependency.fill.v1",
+        "triggers/truncate_dependencies.v1",
         "functions/keep_parent_resource.v1",
         "functions/stamp_parents.v1",
         "functions/stamp_repointed_parents.v1",
@@ -22,5 +24,6 @@ def downgrade() -> None:
         "functions/stamp_repointed_parents.drop",
         "functions/stamp_parents.drop",
         "functions/keep_parent_resource.drop",
+        "triggers/truncate_dependencies.drop",
         "tables/ResourceDependency.drop",
     )

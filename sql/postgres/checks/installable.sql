@@ -20,10 +20,10 @@ BEGIN
         RAISE EXCEPTION 'role % may not create objects in schema dms', current_user
             USING ERRCODE = 'DJ006', HINT = 'GRANT USAGE, CREATE ON SCHEMA dms to the role, or install as its owner.';
     END IF;
-    IF EXISTS (SELECT FROM pg_class AS c
-               WHERE c.relnamespace = 'dms'::regnamespace AND c.relname = 'alembic_version'
-                 AND obj_description(c.oid, 'pg_class') LIKE 'dmsjournal:%') THEN
-        RETURN;  -- installed, or removed again: what else is in the schema came afterwards and is not touched
+    IF obj_description(to_regclass('dms.alembic_version'), 'pg_class') LIKE 'dmsjournal:%' THEN
+        IF EXISTS (SELECT FROM dms.alembic_version) THEN
+            RETURN;  -- installed: what else is in the schema came afterwards and is not touched
+        END IF;
     END IF;
     SELECT string_agg(found.name, ', ' ORDER BY found.name) INTO foreign_object
     FROM (
@@ -31,9 +31,9 @@ BEGIN
         FROM pg_class AS c
         WHERE c.relnamespace = 'dms'::regnamespace AND c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S')
           AND coalesce(obj_description(c.oid, 'pg_class'), '') NOT LIKE 'dmsjournal:%'
-          AND NOT EXISTS (  -- the sequence of an identity column is its table's
+          AND NOT (c.relkind = 'S' AND EXISTS (  -- the sequence of an identity column is its table's
               SELECT FROM pg_depend AS d
-              WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'i')
+              WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'i'))
         UNION ALL
         SELECT p.proname || '()' FROM pg_proc AS p
         WHERE p.pronamespace = 'dms'::regnamespace

@@ -1,5 +1,5 @@
 -- sql/postgres/functions/refuse_truncate.v1.sql: TRUNCATE tells no row trigger which rows went, so it is refused (acceptance 48).
--- Fires: before truncate on the documents, the edges and the journals.
+-- Fires: before truncate on the documents, the edges, the journals and what is kept beside them.
 CREATE FUNCTION dms.refuse_truncate() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN

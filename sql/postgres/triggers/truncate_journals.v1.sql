@@ -7,3 +7,7 @@ CREATE TRIGGER TR_DocumentDeleteEvent_Truncate BEFORE TRUNCATE ON dms.DocumentDe
     FOR EACH STATEMENT EXECUTE FUNCTION dms.refuse_truncate();
 CREATE TRIGGER TR_KeyChangeEvent_Truncate BEFORE TRUNCATE ON dms.KeyChangeEvent
     FOR EACH STATEMENT EXECUTE FUNCTION dms.refuse_truncate();
+CREATE TRIGGER TR_JournalFloor_Truncate BEFORE TRUNCATE ON dms.JournalFloor
+    FOR EACH STATEMENT EXECUTE FUNCTION dms.refuse_truncate();
+CREATE TRIGGER TR_ChangeConsumer_Truncate BEFORE TRUNCATE ON dms.ChangeConsumer
+    FOR EACH STATEMENT EXECUTE FUNCTION dms.refuse_truncate();

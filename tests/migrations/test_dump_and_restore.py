@@ -1,0 +1,99 @@
+"""A dump and what is restored from it (acceptance 58): pg_dump's search_path is empty, and transaction ids may come again."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+import dmsjournal as dj
+from dmsjournal import migrating
+from tests.helpers import (
+    PLAN,
+    SCHOOL,
+    STUDENT,
+    add_edge,
+    catalog,
+    change_content,
+    change_identity,
+    commit,
+    document,
+    drawn,
+    expected_changes,
+    newest,
+    stamps,
+    unjournaled,
+    write,
+)
+
+
+@pytest.fixture(params=["plain", "custom"])
+def restored(request: pytest.FixtureRequest, journal: dj.Journal, url: str, empty: str, program, tmp_path: Path) -> Iterator[str]:
+    """The URL of a database that holds a dump of the one of `journal`."""
+    student = document(STUDENT, 1, body={"name": "Ñandú"})
+    write(journal, student, document(PLAN, 1, student), document(SCHOOL, 1), document(SCHOOL, 2))
+    with journal.write() as tx:
+        tx.rekey(STUDENT, {"studentId": 1}, {"studentId": 2})
+        tx.delete(SCHOOL, {"schoolId": 2})
+    dump = str(tmp_path / "dump")
+    program("pg_dump", url, f"--format={request.param}", f"--file={dump}")
+    if request.param == "plain":
+        program("psql", empty, "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", "--single-transaction", f"--file={dump}")
+    else:
+        program("pg_restore", empty, "--exit-on-error", "--jobs=2", f"--dbname={sa.make_url(empty).database}", dump)
+    return empty
+
+
+@pytest.mark.acceptance("58")
+def test_a_restored_database_reads_and_writes_as_the_old_one(
+    journal: dj.Journal, connections, restored: str, admin: sa.Connection
+) -> None:
+    assert catalog(admin) == catalog(connections[0])
+    with dj.connect(restored) as copy:
+        assert copy.versions() == journal.versions()
+        assert copy.resources() == journal.resources()
+        for of, resource_key_id in copy.resources().items():
+            assert list(copy.changes(of)) == list(journal.changes(of)) == expected_changes(admin, resource_key_id)
+            assert list(copy.deletes(of)) == list(journal.deletes(of))
+            assert list(copy.key_changes(of)) == list(journal.key_changes(of))
+        assert copy.derive([1, 2, 3]) == journal.derive([1, 2, 3])
+
+        reached = newest(copy)
+        student_id, plan_id, school_id = 1, 2, 3
+        change_content(admin, plan_id)
+        change_identity(admin, student_id)
+        add_edge(admin, school_id, student_id)
+        commit(admin, f"DELETE FROM dms.Document WHERE DocumentId = {plan_id}")
+        write(copy, document(SCHOOL, 2), document(PLAN, 2, document(SCHOOL, 2)))
+        assert stamps(admin, student_id)[1] == reached + 2
+        assert stamps(admin, school_id)[0] == reached + 3
+        assert [tombstone.change_version for tombstone in copy.deletes(PLAN)] == [reached + 4]
+        assert newest(copy) == drawn(admin) == reached + 6
+        assert not unjournaled(admin)
+        for of, resource_key_id in copy.resources().items():
+            assert list(copy.changes(of)) == expected_changes(admin, resource_key_id)
+        with pytest.raises(sa.exc.DBAPIError, match="is refused"):
+            commit(admin, "TRUNCATE dms.ReferenceEdge")
+    migrating.upgrade(restored)  # it is at the newest revision, and known as ours
+    migrating.downgrade(restored, "base")
+    migrating.upgrade(restored)
+
+
+@pytest.mark.acceptance("58")
+def test_an_edge_stamps_its_parent_where_an_old_transactions_id_comes_again(restored: str, admin: sa.Connection) -> None:
+    """In a new cluster transaction ids begin low: one that a restored event carries will be a later transaction's."""
+    ours = "UPDATE dms.DocumentChangeEvent SET TransactionId = pg_current_xact_id()::text::bigint"
+    entering = "UPDATE dms.Document SET ContentVersion = 0 WHERE DocumentId = 1"
+    for first, statement in (  # of a parent whose stamp is above its children's, which would be a reason of its own
+        ("SELECT", "INSERT INTO dms.ReferenceEdge (ParentDocumentId, ChildDocumentId) VALUES (3, 2)"),
+        (entering, "UPDATE dms.ReferenceEdge SET ChildDocumentId = 1 WHERE ParentDocumentId = 3"),
+        (entering, "DELETE FROM dms.ReferenceEdge WHERE ParentDocumentId = 3"),
+    ):
+        with admin.begin():
+            admin.exec_driver_sql(ours)
+            admin.exec_driver_sql(first)
+            admin.exec_driver_sql(statement)
+        assert stamps(admin, 3)[0] == drawn(admin), statement
+    with dj.connect(restored) as copy:
+        for of, resource_key_id in copy.resources().items():
+            assert list(copy.changes(of)) == expected_changes(admin, resource_key_id)

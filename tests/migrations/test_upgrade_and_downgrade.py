@@ -1,0 +1,205 @@
+"""Installing, removing and installing again (acceptance 54, 56)."""
+
+import threading
+import time
+from dataclasses import astuple
+from functools import partial
+
+import pytest
+import sqlalchemy as sa
+
+import dmsjournal as dj
+from dmsjournal import migrating
+from tests.helpers import (
+    PLAN,
+    SCHOOL,
+    STUDENT,
+    catalog,
+    change_identity,
+    commit,
+    document,
+    drawn,
+    expected_changes,
+    newest,
+    write,
+)
+
+REVISIONS = ["0001", "0002", "0003", "0004", "0005", "0006"]
+
+
+def populate(url: str) -> None:
+    """Documents 1 to 4: a student whose identity changed after its plan did, a school that was deleted, one that was not."""
+    with dj.connect(url) as journal:
+        student = document(STUDENT, 1, body={"name": "Ada"})
+        write(journal, student, document(PLAN, 1, student), document(SCHOOL, 1), document(SCHOOL, 2))
+        with journal.write() as tx:
+            tx.rekey(STUDENT, {"studentId": 1}, {"studentId": 2})
+            tx.delete(SCHOOL, {"schoolId": 1})
+
+
+def without_event(connection: sa.Connection) -> list[tuple[int]]:
+    """The documents that have no event at their local version (invariant 2)."""
+    return commit(
+        connection,
+        "SELECT DocumentId FROM dms.Document EXCEPT SELECT d.DocumentId FROM dms.Document AS d JOIN dms.DocumentChangeEvent AS e"
+        " ON e.DocumentId = d.DocumentId AND e.ChangeVersion = greatest(d.ContentVersion, d.IdentityVersion)",
+    )
+
+
+def assert_as_defined(journal: dj.Journal, connection: sa.Connection) -> None:
+    """Every document is in dms.ResourceChange, where it is defined to be, and every walk above the floor finds its part of that."""
+    window = dj.Window(journal.versions().oldest)
+    everything = []
+    for of, resource_key_id in journal.resources().items():
+        assert list(journal.changes(of, window)) == expected_changes(connection, resource_key_id, window), of
+        everything += [(resource_key_id, *astuple(change)) for change in expected_changes(connection, resource_key_id)]
+    view = "SELECT ResourceKeyId, DocumentId, DocumentUuid, ChangeVersion FROM dms.ResourceChange"
+    assert sorted(tuple(row) for row in commit(connection, view)) == sorted(everything)
+
+
+@pytest.mark.acceptance("54")
+def test_an_empty_database_is_the_same_after_removal_and_upgrade(empty: str, admin: sa.Connection) -> None:
+    migrating.upgrade(empty)
+    installed = catalog(admin)
+    assert installed["revision"] == [(migrating.newest(),)]
+    migrating.downgrade(empty, "base")
+    assert migrating.current(empty) is None
+    assert {row[0] for row in catalog(admin)["relations"]} == {"dms.alembic_version", "dms.alembic_version_pkc"}
+    assert not catalog(admin)["functions"]
+    migrating.upgrade(empty)
+    assert catalog(admin) == installed
+    with dj.connect(empty) as journal:
+        assert journal.versions() == dj.ChangeVersions(0, 0)
+
+
+@pytest.mark.acceptance("54")
+def test_one_step_after_the_other_leads_to_the_same(empty: str, admin: sa.Connection, url: str) -> None:
+    engine = sa.create_engine(url, poolclass=sa.NullPool)
+    seen = [catalog(admin)]
+    for revision in REVISIONS:
+        migrating.upgrade(empty, revision)
+        assert migrating.current(empty) == revision
+        seen.append(catalog(admin))
+    with engine.connect() as at_once:
+        assert seen[-1] == catalog(at_once)
+    for revision, expected in zip(REVISIONS[-2::-1], seen[-2:0:-1], strict=True):
+        migrating.downgrade(empty, revision)
+        assert catalog(admin) == expected, revision
+
+
+@pytest.mark.acceptance("54")
+def test_upgrading_what_is_up_to_date_changes_nothing(empty: str, admin: sa.Connection) -> None:
+    migrating.upgrade(empty)
+    populate(empty)
+    before = catalog(admin), drawn(admin)
+    migrating.upgrade(empty)
+    assert (catalog(admin), drawn(admin)) == before
+
+
+@pytest.mark.acceptance("54")
+@pytest.mark.parametrize("down_to", ["base", "0001", "0002", "0003", "0004", "0005"])
+def test_documents_outlive_a_removal_and_have_one_event_each_afterwards(empty: str, admin: sa.Connection, down_to: str) -> None:
+    migrating.upgrade(empty)
+    populate(empty)
+    installed, reached = catalog(admin), drawn(admin)
+    documents = commit(admin, "SELECT * FROM dms.Document ORDER BY DocumentId")
+    migrating.downgrade(empty, down_to)
+    assert commit(admin, "SELECT * FROM dms.Document ORDER BY DocumentId") == documents
+    migrating.upgrade(empty)
+    assert catalog(admin) == installed
+    assert commit(admin, "SELECT * FROM dms.Document ORDER BY DocumentId") == documents
+    assert drawn(admin) == reached
+    repeated = "SELECT ChangeVersion, DocumentId, count(*) FROM dms.DocumentChangeEvent GROUP BY 1, 2 HAVING count(*) > 1"
+    assert commit(admin, repeated) == []
+    assert not without_event(admin)
+    with dj.connect(empty) as journal:
+        assert_as_defined(journal, admin)
+        assert newest(journal) == reached
+        assert (journal.versions().oldest > 0) == (down_to in ("base", "0001", "0002"))
+        plans = f"SELECT ChangeVersion FROM dms.ResourceChange WHERE ResourceKeyId = {journal.resources()[PLAN]}"
+        assert commit(admin, plans) == [(5,)]  # its student's identity, witnessed by an event that was worked out again
+        change_identity(admin, 1)
+        write(journal, document(SCHOOL, 3, document(SCHOOL, 2)))
+        new = dj.Window(reached + 1)
+        assert [change.change_version for change in journal.changes(PLAN, new)] == [reached + 1]
+        assert [change.change_version for change in journal.changes(SCHOOL, new)] == [reached + 2]
+        assert_as_defined(journal, admin)
+        assert not without_event(admin)
+        if down_to in ("base", "0001", "0002", "0003"):  # the tombstones are gone, and the journal says so
+            with pytest.raises(dj.CheckpointExpired):
+                list(journal.deletes(SCHOOL, dj.Window(1)))
+            assert not list(journal.deletes(SCHOOL, dj.Window(reached + 1)))
+
+
+@pytest.mark.acceptance("54")
+def test_stamps_go_on_above_documents_that_came_without_the_sequence(empty: str, admin: sa.Connection) -> None:
+    migrating.upgrade(empty)
+    populate(empty)
+    migrating.downgrade(empty, "base")
+    commit(admin, "UPDATE dms.Document SET ContentVersion = 500 WHERE DocumentId = 2")  # no trigger: as a restore would
+    commit(admin, "SELECT setval('dms.changeversionsequence', 1, false)")
+    migrating.upgrade(empty)
+    assert drawn(admin) == 500
+    assert not without_event(admin)
+    with dj.connect(empty) as journal:
+        write(journal, document(STUDENT, 9))
+        assert newest(journal) == 501
+
+
+@pytest.mark.acceptance("54")
+@pytest.mark.parametrize(("begin", "end"), [*zip(["base", *REVISIONS], REVISIONS, strict=False), ("base", "head")])
+def test_a_writer_that_is_at_work_during_an_upgrade_is_journaled(empty: str, admin: sa.Connection, begin: str, end: str) -> None:
+    migrating.upgrade(empty)
+    populate(empty)
+    migrating.downgrade(empty, begin)
+    engine = sa.create_engine(empty, poolclass=sa.NullPool)
+    with engine.connect() as writer:
+        signal = {"base": "ContentVersion = ContentVersion + 100", "0001": "CreatedAt = CreatedAt"}.get(begin, "ContentVersion = 0")
+        writer.exec_driver_sql(f"UPDATE dms.Document SET {signal} WHERE DocumentId = 4")
+        writer.exec_driver_sql(
+            "INSERT INTO dms.ReferenceEdge (ParentDocumentId, ChildDocumentId, ParentResourceKeyId) SELECT 4, 2, ResourceKeyId"
+            " FROM dms.Document WHERE DocumentId = 4"
+        )
+        upgrading = threading.Thread(target=migrating.upgrade, args=(empty, end), kwargs={"lock_timeout": "60s"})
+        upgrading.start()
+        waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+        deadline = time.monotonic() + 20
+        while upgrading.is_alive() and commit(admin, waiting) == [(0,)] and time.monotonic() < deadline:
+            time.sleep(0.02)
+        writer.commit()
+    upgrading.join()
+    assert migrating.current(empty) == (migrating.newest() if end == "head" else end)
+    migrating.upgrade(empty)
+    assert not without_event(admin)
+    with dj.connect(empty) as journal:
+        change_identity(admin, 2)
+        assert_as_defined(journal, admin)
+
+
+@pytest.mark.acceptance("56")
+@pytest.mark.parametrize("way", ["upgrade", "downgrade"])
+def test_a_lock_on_documents_makes_it_give_up_with_nothing_changed(empty: str, admin: sa.Connection, way: str) -> None:
+    migrating.upgrade(empty)
+    populate(empty)
+    migrate = partial(migrating.downgrade, empty, "base")
+    if way == "upgrade":
+        migrate()
+        migrate = partial(migrating.upgrade, empty)
+    before, revision = catalog(admin), migrating.current(empty)
+    engine = sa.create_engine(empty, poolclass=sa.NullPool)
+    with engine.connect() as writer:
+        writer.exec_driver_sql("UPDATE dms.Document SET ContentVersion = ContentVersion + 1 WHERE DocumentId = 1")
+        began = time.monotonic()
+        with pytest.raises(dj.MigrationRefused, match=r"a lock .* is held by another session; nothing was changed"):
+            migrate(lock_timeout="300ms")
+        assert 0.3 <= time.monotonic() - began < 60
+        writer.commit()  # nobody cancelled it
+    assert (catalog(admin), migrating.current(empty)) == (before, revision)
+    migrate()
+
+
+@pytest.mark.acceptance("56")
+@pytest.mark.parametrize("timeout", ["5 s", "'; DROP SCHEMA dms; --", "", "-1", "5 hours"])
+def test_a_lock_timeout_that_is_none_is_refused(empty: str, timeout: str) -> None:
+    with pytest.raises(dj.InvalidRequest, match="lock_timeout"):
+        migrating.upgrade(empty, lock_timeout=timeout)
