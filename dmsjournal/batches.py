@@ -62,7 +62,16 @@ def lock_creation(session: Session, keys: Iterable[Key]) -> None:
 
     A lock for each of a few stripes of keys and not for each key, since the server's lock table is small.
     """
-    session.execute("lock_creation", stripes=sorted({zlib.crc32(repr(key).encode("utf-8")) % _STRIPES for key in keys}))
+    session.execute("lock_creation", stripes=_stripes(keys))
+
+
+def lock_identities(session: Session, keys: Iterable[Key]) -> None:
+    """Keeps our other writers from writing a document whose identity contains one of these keys, until the transaction ends."""
+    session.execute("lock_identities", stripes=_stripes(keys))
+
+
+def _stripes(keys: Iterable[Key]) -> list[int]:
+    return sorted({zlib.crc32(repr(key).encode("utf-8")) % _STRIPES for key in keys})
 
 
 def upsert_batch(session: Session, registry: Registry, documents: Sequence[Document], rejected: Rejected) -> list[Upserted]:
@@ -73,6 +82,9 @@ def upsert_batch(session: Session, registry: Registry, documents: Sequence[Docum
     """
     ids = registry.add(session, {document.resource for document in documents})
     keys = [document.key for document in documents]
+    contained = [reference.key for document in documents for reference in document.references if reference.identity_component]
+    if contained:  # else one could be renamed before this document's key, which shows it, is there to follow
+        session.execute("share_identities", stripes=_stripes(contained))
     found = _find(session, ids, documents)
     if len(found) < len(documents):
         lock_creation(session, (key for position, key in enumerate(keys) if position not in found))
@@ -95,8 +107,9 @@ def upsert_batch(session: Session, registry: Registry, documents: Sequence[Docum
     existing = [p for p in accepted if p not in created]
     edges = _edges_of(session, [written[p].document_id for p in existing])
     changed = [p for p in existing if not written[p].same_body or edges[written[p].document_id] != wished[written[p].document_id]]
-    edges |= _lock(session, [written[p] for p in changed])
-    _update(session, {written[p].document_id: documents[p] for p in changed if not written[p].same_body})
+    locked = _lock(session, ids, [documents[p] for p in changed], [written[p] for p in changed])
+    edges |= _edges_of(session, [document.document_id for document in locked])
+    _update(session, {w.document_id: documents[p] for p, w in zip(changed, locked, strict=True) if not w.same_body})
     _replace_edges(session, edges, {written[p].document_id: wished[written[p].document_id] for p in (*created, *changed)})
 
     kinds = dict.fromkeys(created, Created) | dict.fromkeys(changed, Updated)
@@ -215,17 +228,16 @@ def _edges_of(session: Session, document_ids: list[int]) -> dict[int, dict[int, 
     return edges
 
 
-def _lock(session: Session, found: Sequence[_Found]) -> dict[int, dict[int, bool]]:
-    """Locks documents against other writers and returns their edges, which can change no more."""
+def _lock(session: Session, ids: Mapping[ResourceKey, int], documents: Sequence[Document], found: Sequence[_Found]) -> list[_Found]:
+    """Locks documents against other writers, in ascending DocumentId, and looks again: nothing of them can change any more."""
     if not found:
-        return {}
-    uuids = {
-        row.document_id: row.document_uuid for row in session.execute("lock_documents", document_ids=[f.document_id for f in found])
-    }
-    for document in found:
-        if document.document_id not in uuids:
-            raise Unavailable(f"document {document.document_id} was deleted meanwhile")
-    return _edges_of(session, list(uuids))
+        return []
+    session.execute("lock_documents", document_ids=[document.document_id for document in found])
+    locked = _find(session, ids, documents)
+    for position, document in enumerate(found):
+        if position not in locked or locked[position].document_id != document.document_id:
+            raise Unavailable(f"{documents[position]} was deleted or given another key meanwhile")
+    return [locked[position] for position in range(len(found))]
 
 
 def _update(session: Session, bodies: Mapping[int, Document]) -> None:

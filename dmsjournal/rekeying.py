@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import exc
 
-from dmsjournal.batches import body_columns, lock_creation
+from dmsjournal.batches import body_columns, lock_creation, lock_identities
 from dmsjournal.connecting import retried
 from dmsjournal.documents import Key, as_json, canonical, described
 from dmsjournal.errors import InvalidRequest, Unavailable
@@ -24,12 +24,14 @@ _TRIES = 5
 _KeyValues = Mapping[str, Any]
 
 
-def rekey(session: Session, resources: Mapping[ResourceKey, int], document_id: int, new_key_values: _KeyValues) -> int:
+def rekey(
+    session: Session, resources: Mapping[ResourceKey, int], document_id: int, key_values: _KeyValues, new_key_values: _KeyValues
+) -> int:
     """See WriteTransaction.rekey. Tries again, a bounded number of times, where it met another identity change in a deadlock."""
     for attempt in range(1, _TRIES + 1):
         try:
             with session.conn.begin_nested():  # a savepoint: rolled back, it lets go of the locks that were in the other's way
-                return _rekey(session, resources, document_id, new_key_values)
+                return _rekey(session, resources, document_id, key_values, new_key_values)
         except exc.DBAPIError as error:
             if not retried(error):
                 raise
@@ -41,9 +43,13 @@ def rekey(session: Session, resources: Mapping[ResourceKey, int], document_id: i
     raise Unavailable(f"{_TRIES} attempts of an identity change each met another one in a deadlock") from last
 
 
-def _rekey(session: Session, resources: Mapping[ResourceKey, int], document_id: int, new_key_values: _KeyValues) -> int:
+def _rekey(
+    session: Session, resources: Mapping[ResourceKey, int], document_id: int, old_key_values: _KeyValues, new_key_values: _KeyValues
+) -> int:
     names = {resource_key_id: resource for resource, resource_key_id in resources.items()}
-    rows, edges = _locked_closure(session, document_id)
+    rows, edges = _locked_closure(session, names, document_id)
+    if document_id not in rows or _key(names, rows[document_id]) != canonical(_key(names, rows[document_id])[0], old_key_values):
+        raise Unavailable(f"document {document_id} was deleted or given another key meanwhile")
     new = {document_id: dict(new_key_values)}
     for parent_id, child_ids in _children_first(edges, document_id):
         key_values = dict(rows[parent_id].key_values or {})
@@ -71,17 +77,28 @@ def _rewrite_bodies(session: Session, moved: Mapping[int, _KeyValues]) -> None:
         session.execute("update_bodies", rows=rows)
 
 
-def _locked_closure(session: Session, document_id: int) -> tuple[dict[int, Any], list[tuple[int, int]]]:
-    """The closure's documents, locked in ascending DocumentId, and its edges; read again until no edge came in between."""
+def _key(names: Mapping[int, ResourceKey], row: Any) -> Key:
+    return canonical(names[row.resource_key_id], row.key_values or {})
+
+
+def _locked_closure(
+    session: Session, names: Mapping[int, ResourceKey], document_id: int
+) -> tuple[dict[int, Any], list[tuple[int, int]]]:
+    """The closure's documents, locked in ascending DocumentId, and its edges; read again until no edge came in between.
+
+    The keys are locked too, so that no document which contains one of them comes while they change.
+    """
     rows: dict[int, Any] = {}
     while True:
         edges = [(row.parent_id, row.child_id) for row in session.execute("identity_closure", document_id=document_id)]
         ids = {document_id, *(parent for parent, _ in edges)}
         if ids == rows.keys():
             return rows, edges
+        listed = session.execute("documents", document_ids=sorted(ids)).all()
+        lock_identities(session, (_key(names, row) for row in listed))
         rows = {row.document_id: row for row in session.execute("lock_documents", document_ids=sorted(ids))}
         if document_id not in rows:
-            raise Unavailable(f"document {document_id} was deleted meanwhile")
+            return rows, []
 
 
 def _children_first(edges: list[tuple[int, int]], start: int) -> list[tuple[int, list[int]]]:

@@ -67,6 +67,9 @@ class WriteTransaction:
         if referrer is not None:
             of = ResourceKey(referrer.project_name, referrer.resource_name, referrer.resource_version)
             raise ReferencedDocument(name, f"{described(of, referrer.key_values)} (document {referrer.document_id})")
+        self._session.execute("lock_documents", document_ids=[document_id])
+        if self._find_one(resource, key_values, document_uuid) != document_id:  # deleted, or given another key meanwhile
+            return False
         try:
             return self._session.execute("delete_document", document_id=document_id).first() is not None
         except exc.IntegrityError as error:
@@ -84,7 +87,7 @@ class WriteTransaction:
         document_id = self._find_one(resource, key_values, None)
         if document_id is None:
             raise InvalidRequest("key_values", dict(key_values), f"{resource} has no document with this key")
-        return rekey(self._session, self._registry.refresh(self._session), document_id, new_key_values)
+        return rekey(self._session, self._registry.refresh(self._session), document_id, key_values, new_key_values)
 
     def _find_one(self, resource: ResourceKey, key_values: Mapping[str, object] | None, document_uuid: UUID | None) -> int | None:
         checked_resource("resource", resource)

@@ -15,6 +15,6 @@ def test_documents_that_refer_to_each_other_can_be_deleted_together(journal: dj.
         with pytest.raises(psycopg.errors.ForeignKeyViolation), session.transaction():
             session.execute("DELETE FROM dms.Document")  # the student's row comes first
         with session.transaction():
-            session.execute("SET CONSTRAINTS dms.FK_ReferenceEdge_Child DEFERRED")
+            session.execute("SET CONSTRAINTS dms.FK_ReferenceEdge_Referenced DEFERRED")
             session.execute("DELETE FROM dms.Document")
     assert len(list(journal.deletes(STUDENT))) == len(list(journal.deletes(PLAN))) == 1

@@ -4,8 +4,10 @@
 -- the horizon stays at or below F until then (invariant 5).
 -- A session can write the setting, so each call takes the lock on it again (re-entrant, no second entry) and refuses a value that
 -- the sequence has not reached: stamps drawn afterwards are above it whatever it is.
+-- Where the sequence moved before the lock was there, a higher horizon may have been reported: the lock is let go of, by rolling back
+-- a subtransaction, and taken anew, so that newest does not fall. Not for ever: an old floor is right, only lower than it need be.
 -- Key: 0x444A ('DJ') in the top 16 bits, F in the low 48; from 2^47 up F is rounded down to a multiple of 2^16, which holds the
--- horizon a little lower than needed and is never wrong. Inverse: held_floors.v1.sql. Same steps inline: stamp_update.v1.sql.
+-- horizon a little lower than needed and is never wrong. Inverse: held_floors.v1.sql. Same lock inline: stamp_update.v1.sql.
 -- No SET clause, for stamp_update's sake: every name, type and operator is qualified, so that no search_path changes it.
 CREATE FUNCTION dms.enter_change() RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER AS $$  -- writers need no right on the sequence
@@ -13,6 +15,7 @@ DECLARE
     newest  bigint          := COALESCE(pg_catalog.pg_sequence_last_value('dms.changeversionsequence'), 0);
     entered pg_catalog.text := pg_catalog.current_setting('dms.entered_at', true);
     floor   bigint          := newest;
+    locked  boolean;
 BEGIN
     IF pg_catalog.length(entered) OPERATOR(pg_catalog.>) 0 THEN
         floor := entered;
@@ -20,10 +23,23 @@ BEGIN
             RAISE EXCEPTION 'dms.entered_at holds %, which no transaction can have entered at', floor
                 USING ERRCODE = 'DJ003', HINT = 'The setting belongs to dmsjournal: roll back, and do not write it.';
         END IF;
+        locked := pg_catalog.pg_advisory_xact_lock_shared(4920745542855688192 OPERATOR(pg_catalog.+)
+            CASE WHEN floor OPERATOR(pg_catalog.<) 140737488355328 THEN floor
+                 ELSE 140737488355328 OPERATOR(pg_catalog.+) (floor OPERATOR(pg_catalog.>>) 16) END) IS NOT NULL;
+        RETURN floor;
     END IF;
-    PERFORM pg_catalog.pg_advisory_xact_lock_shared(4920745542855688192 OPERATOR(pg_catalog.+)
-        CASE WHEN floor OPERATOR(pg_catalog.<) 140737488355328 THEN floor
-             ELSE 140737488355328 OPERATOR(pg_catalog.+) (floor OPERATOR(pg_catalog.>>) 16) END);
-    PERFORM pg_catalog.set_config('dms.entered_at', floor::pg_catalog.text, true);
+    FOR attempt IN 1..20 LOOP
+        BEGIN
+            locked := pg_catalog.pg_advisory_xact_lock_shared(4920745542855688192 OPERATOR(pg_catalog.+)
+                CASE WHEN floor OPERATOR(pg_catalog.<) 140737488355328 THEN floor
+                     ELSE 140737488355328 OPERATOR(pg_catalog.+) (floor OPERATOR(pg_catalog.>>) 16) END) IS NOT NULL;
+            newest := COALESCE(pg_catalog.pg_sequence_last_value('dms.changeversionsequence'), 0);
+            EXIT WHEN newest OPERATOR(pg_catalog.=) floor OR attempt OPERATOR(pg_catalog.=) 20;
+            RAISE SQLSTATE 'DJ007';
+        EXCEPTION WHEN SQLSTATE 'DJ007' THEN
+            floor := newest;
+        END;
+    END LOOP;
+    entered := pg_catalog.set_config('dms.entered_at', floor::pg_catalog.text, true);
     RETURN floor;
 END $$;

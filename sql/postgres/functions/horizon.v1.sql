@@ -29,6 +29,7 @@ BEGIN
     IF NOT EXISTS (SELECT FROM dms.DocumentChangeEvent WHERE ChangeVersion >= newest)
         AND NOT EXISTS (SELECT FROM dms.DocumentDeleteEvent WHERE ChangeVersion >= newest)
         AND pg_current_wal_flush_lsn() < pg_current_wal_insert_lsn() THEN
+        PERFORM set_config('synchronous_commit', 'local', true) WHERE current_setting('synchronous_commit') = 'off';
         PERFORM pg_logical_emit_message(true, 'dmsjournal', 'horizon');
     END IF;
     RETURN newest;
