@@ -21,6 +21,7 @@ from dmsjournal.journal import Journal, connect
 from dmsjournal.key_changes import KeyChange
 from dmsjournal.pages import Change, ChangePage
 from dmsjournal.resources import ResourceKey
+from dmsjournal.stored import StoredDocument
 from dmsjournal.windows import ChangeVersions, Cursor, Window
 from dmsjournal.writing import WriteTransaction
 
@@ -47,6 +48,7 @@ __all__ = [
     "Reference",
     "ReferencedDocument",
     "ResourceKey",
+    "StoredDocument",
     "Unavailable",
     "Unchanged",
     "UnknownReference",

@@ -32,8 +32,11 @@ class _Commands(typer.core.TyperGroup):
     """Commands whose JournalErrors end as one line on stderr and exit code 1."""
 
     def invoke(self, ctx: Any) -> Any:
+        if sys.stdout is None:  # closed by whoever started this
+            sys.stdout = open(os.devnull, "w")  # noqa: SIM115
         for stream in (sys.stdout, sys.stderr):
-            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # rather than a traceback on an old terminal
+            if stream is not None:
+                stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # rather than a traceback on an old terminal
         try:
             result = super().invoke(ctx)
             sys.stdout.flush()  # here, where a closed pipe can still be answered
@@ -43,7 +46,10 @@ class _Commands(typer.core.TyperGroup):
             _fail(_told("interrupted", interrupt), 130)
         except BrokenPipeError:  # such as `| head`: nobody reads on, which is no error of ours to talk about
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # for the flush at exit
-            raise typer.Exit(1) from None
+            raise typer.Exit(141) from None  # as a shell reports a program that SIGPIPE ended
+        except OSError as error:  # such as a full disk below stdout
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            _fail(f"the output cannot be written: {error.strerror or error}", 1)
         return result
 
 
@@ -185,7 +191,7 @@ Resource = Annotated[str, typer.Argument(metavar="RESOURCE", help="Such as Ed-Fi
 Min = Annotated[str | None, typer.Option("--min", metavar="VERSION", help="First version, inclusive.", show_default="the oldest")]
 Max = Annotated[str | None, typer.Option("--max", metavar="VERSION", help="Last version, inclusive.", show_default="the newest")]
 PageSize = Annotated[int, typer.Option(min=1, max=1_000_000, metavar="N", help="Rows to read at once.")]
-Limit = Annotated[int | None, typer.Option(min=1, metavar="N", help="Rows to print at most.", show_default="all")]
+Limit = Annotated[int | None, typer.Option(min=1, max=2**31, metavar="N", help="Rows to print at most.", show_default="all")]
 
 
 @app.command()

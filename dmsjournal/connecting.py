@@ -29,11 +29,10 @@ def engine_for(url: str | sa.URL) -> sa.Engine:
         raise InvalidRequest("url", "***", "write it as postgresql+psycopg://user:password@host:port/database") from error
     if parsed.drivername in ("postgresql", "postgres"):
         parsed = parsed.set(drivername="postgresql+psycopg")
-    shown = parsed.render_as_string(hide_password=True)
     if parsed.drivername != "postgresql+psycopg":
-        raise InvalidRequest("url", shown, "this version speaks postgresql+psycopg://")
+        raise InvalidRequest("url", shown(parsed), "this version speaks postgresql+psycopg://")
     if not parsed.database:
-        raise InvalidRequest("url", shown, "name the database at its end, after the slash")
+        raise InvalidRequest("url", shown(parsed), "name the database at its end, after the slash")
     # READ COMMITTED whatever the database's default: each statement its own snapshot, so that the one which reads comes after the
     # horizon's (invariant 5). Nothing prepared: a kept plan would be one for any number of rows.
     return sa.create_engine(
@@ -41,8 +40,13 @@ def engine_for(url: str | sa.URL) -> sa.Engine:
         isolation_level="READ COMMITTED",
         pool_pre_ping=True,
         json_deserializer=statements.decoded,
-        connect_args={"prepare_threshold": None, "application_name": "dmsjournal"} | dict(parsed.query),
+        connect_args={"prepare_threshold": None, "application_name": "dmsjournal", "client_encoding": "utf8"} | dict(parsed.query),
     )
+
+
+def shown(url: sa.URL) -> str:
+    """The URL without its secrets, wherever they stand in it."""
+    return url.set(query={name: "hidden" if "pass" in name else value for name, value in url.query.items()}).render_as_string()
 
 
 def retried(error: exc.DBAPIError) -> bool:

@@ -20,7 +20,7 @@ from rich.table import Table
 
 import dmsjournal as dj
 from dmsjournal import district, loading, migrating
-from dmsjournal.connecting import engine_for, translated
+from dmsjournal.connecting import engine_for, shown, translated
 from dmsjournal.documents import Key, canonical
 from dmsjournal.embedded import EmbeddedPostgres, EmbeddedPostgresError
 from dmsjournal.windows import MAX_VERSION
@@ -313,7 +313,7 @@ def _quiet_java() -> Iterator[None]:
 
 
 def _shown(url: str) -> str:
-    return engine_for(url).url.render_as_string(hide_password=True)
+    return shown(engine_for(url).url)
 
 
 def _with_log_in_id(student: dj.Document) -> dj.Document:

@@ -9,16 +9,17 @@ from types import TracebackType
 import sqlalchemy as sa
 
 from dmsjournal import statements
-from dmsjournal.connecting import engine_for, translated
+from dmsjournal.connecting import REVISION, engine_for, shown, translated
 from dmsjournal.deletes import Delete, deletes_page
 from dmsjournal.deriving import Derived, derive
-from dmsjournal.errors import InvalidRequest, NotInstalled
+from dmsjournal.errors import DatabaseRefused, InvalidRequest, NotInstalled
 from dmsjournal.horizon import Horizon
 from dmsjournal.key_changes import KeyChange, key_changes_page
 from dmsjournal.pages import Change, ChangePage, change_page
 from dmsjournal.registry import Registry
 from dmsjournal.resources import ResourceKey
 from dmsjournal.session import Session
+from dmsjournal.stored import StoredDocument, read_documents
 from dmsjournal.walks import Walk
 from dmsjournal.windows import ChangeVersions, Cursor, Window, checked_cursor, checked_size
 from dmsjournal.writing import WriteTransaction
@@ -43,6 +44,7 @@ class Journal:
         self._engine = statements.engine_name(engine.dialect.name)
         self._registry = Registry()
         self._horizon = Horizon()
+        self._is_installed = False  # not known yet
 
     def __enter__(self) -> Journal:
         return self
@@ -51,7 +53,7 @@ class Journal:
         self.close()
 
     def __repr__(self) -> str:
-        return f"Journal({self._pool.url.render_as_string(hide_password=True)!r})"
+        return f"Journal({shown(self._pool.url)!r})"
 
     def close(self) -> None:
         """Closes the pool's connections."""
@@ -61,10 +63,25 @@ class Journal:
     def _session(self) -> Iterator[Session]:
         """A connection in a transaction of its own. Each statement has a snapshot of its own (READ COMMITTED)."""
         try:
+            if not self._is_installed:
+                self._check_installed()
             with translated(), self._pool.begin() as conn:
                 yield Session(conn, self._engine)
         except NotInstalled as error:
+            self._is_installed = False
             raise NotInstalled(self._revision(), error.needed) from error.__cause__
+
+    def _check_installed(self) -> None:
+        """Raises NotInstalled where the journal is absent or older: documents may be there without it."""
+        try:
+            found = self._revision()
+        except DatabaseRefused as error:
+            if error.code != "42501":
+                raise
+            found = REVISION  # a role that may not look is told by the tables themselves
+        if found is None or found < REVISION:
+            raise NotInstalled(found, REVISION)
+        self._is_installed = True
 
     def _revision(self) -> str | None:
         """The revision that is installed, None where none is."""
@@ -182,12 +199,19 @@ class Journal:
 
         Raises InvalidRequest for an id that is no whole number of 64 bits. Source: docs/how-it-works.md, Etags.
         """
-        wanted = list(document_ids)
-        for document_id in wanted:
-            if isinstance(document_id, bool) or not isinstance(document_id, int) or not -(2**63) <= document_id < 2**63:
-                raise InvalidRequest("document_ids", document_id, "a document id is a whole number of 64 bits")
+        wanted = checked_ids(document_ids)
         with self._session() as session:
             return derive(session, wanted)
+
+    def documents(self, document_ids: Iterable[int]) -> dict[int, StoredDocument]:
+        """The documents that exist, by id: key values, and the body where one is kept. As of now, not of the horizon.
+
+        Raises InvalidRequest for an id that is no whole number of 64 bits.
+        """
+        wanted = checked_ids(document_ids)
+        with self._session() as session:
+            resources = {resource_key_id: resource for resource, resource_key_id in self._registry.refresh(session).items()}
+            return read_documents(session, resources, wanted)
 
     @contextmanager
     def write(self) -> Iterator[WriteTransaction]:
@@ -197,6 +221,15 @@ class Journal:
         """
         with self._session() as session:
             yield WriteTransaction(session)
+
+
+def checked_ids(document_ids: Iterable[int]) -> list[int]:
+    """The ids. Raises InvalidRequest for one that is no whole number of 64 bits."""
+    wanted = list(document_ids)
+    for document_id in wanted:
+        if isinstance(document_id, bool) or not isinstance(document_id, int) or not -(2**63) <= document_id < 2**63:
+            raise InvalidRequest("document_ids", document_id, "a document id is a whole number of 64 bits")
+    return wanted
 
 
 def checked_window(window: object) -> Window:

@@ -133,4 +133,5 @@ def _refusals() -> Iterator[None]:
     except DatabaseRefused as error:
         if error.code is None or error.code.startswith("28"):
             raise
-        raise MigrationRefused(error.message, error.remedy) from error
+        remedy = "Run it as the installing role." if error.code == "42501" else error.remedy
+        raise MigrationRefused(error.message, remedy) from error

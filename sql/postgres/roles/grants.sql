@@ -7,6 +7,6 @@ BEGIN;
 GRANT USAGE ON SCHEMA dms TO :"writer", :"reader";
 GRANT SELECT, INSERT, UPDATE, DELETE ON dms.Document, dms.DocumentCache, dms.ReferenceEdge TO :"writer";
 GRANT SELECT, INSERT ON dms.ResourceKey TO :"writer";
-GRANT SELECT ON dms.ResourceDependency, dms.DocumentDeleteEvent TO :"writer";
+GRANT SELECT ON dms.ResourceDependency, dms.DocumentDeleteEvent, dms.alembic_version TO :"writer";
 GRANT SELECT ON ALL TABLES IN SCHEMA dms TO :"reader";
 COMMIT;
