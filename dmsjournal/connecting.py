@@ -15,7 +15,7 @@ from dmsjournal.errors import DatabaseRefused, InvalidRequest, JournalError, Not
 
 REVISION = "0006"  # the newest migration; this program reads nothing older
 
-_RETRY = {"40001", "40P01", "55P03", "57014", "57P01", "57P02", "57P03", "53200", "53300", "25P02", "25006"}
+_RETRY = {"40001", "40P01", "55P03", "57014", "57P01", "57P02", "57P03", "53200", "53300", "25P02"}
 _MISSING = {"3F000", "42P01", "42883", "42703"}
 _WRONG_LOGIN = {"28P01", "28000", "3D000"}
 _WRONG_VALUE = {"22P05", "22021", "22P02", "22003", "22001", "54000"}
@@ -35,13 +35,20 @@ def engine_for(url: str | sa.URL) -> sa.Engine:
         raise InvalidRequest("url", shown(parsed), "name the database at its end, after the slash")
     # READ COMMITTED whatever the database's default: each statement its own snapshot, so that the one which reads comes after the
     # horizon's (invariant 5). Nothing prepared: a kept plan would be one for any number of rows.
-    return sa.create_engine(
+    engine = sa.create_engine(
         parsed,
         isolation_level="READ COMMITTED",
         pool_pre_ping=True,
         json_deserializer=statements.decoded,
         connect_args={"prepare_threshold": None, "application_name": "dmsjournal", "client_encoding": "utf8"} | dict(parsed.query),
     )
+    sa.event.listen(engine, "connect", _prepare)
+    return engine
+
+
+def _prepare(connection: Any, _: object) -> None:
+    connection.execute(statements.text_of("postgres", "queries/connect"))
+    connection.commit()
 
 
 def shown(url: sa.URL) -> str:
@@ -61,6 +68,8 @@ def translated() -> Iterator[None]:
         yield
     except exc.TimeoutError as error:
         raise Unavailable("no connection became free in the pool", "try again, or use more journals") from error
+    except exc.PendingRollbackError as error:
+        raise Unavailable("the transaction has ended with an error", "let the error leave the block, and try again") from error
     except exc.DBAPIError as error:
         raise _as_journal_error(error) from error
     except (exc.NoSuchModuleError, ModuleNotFoundError) as error:

@@ -117,7 +117,12 @@ def as_json(parameter: str, value: object) -> bytes:
 
 def canonical(resource: ResourceKey, key_values: Mapping[str, object]) -> Key:
     """A key as a value to compare and hash; equal where the database compares equal: 1 = 1.0, "1" and true are others."""
-    return resource, tuple(sorted((name, _canonical_value(value)) for name, value in key_values.items()))
+    return resource, tuple(sorted((str.__str__(name), _canonical_value(value)) for name, value in key_values.items()))
+
+
+def same_value(one: object, other: object) -> bool:
+    """Whether two key values are equal in the database: 1 = 1.0, but neither is true nor "1"."""
+    return _canonical_value(one) == _canonical_value(other)
 
 
 def _canonical_value(value: object) -> tuple[str, Any]:
@@ -128,7 +133,7 @@ def _canonical_value(value: object) -> tuple[str, Any]:
     if isinstance(value, float | Decimal):
         sign, digits, exponent = Decimal(str(value)).as_tuple()
         return "number", _number(bool(sign), "".join(map(str, digits)), int(exponent))
-    return "text", value
+    return "text", str.__str__(value) if isinstance(value, str) else value  # an enum of texts is its text
 
 
 def _number(negative: bool, digits: str, exponent: int) -> tuple[bool, str, int]:

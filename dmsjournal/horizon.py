@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 from dmsjournal.session import Session
@@ -18,11 +19,15 @@ class Horizon:
     def __init__(self) -> None:
         self._seen = 0
         self._history = ""
+        self._lock = threading.Lock()
+        self.is_of_new_history = True
 
     def read(self, session: Session, statement: str) -> int:
         """Runs `statement`, which gives `horizon` and `history`, in a statement of its own (invariant 5)."""
         row: Any = session.execute(statement).one()
-        if row.history != self._history:  # another server, or one that was restarted: perhaps from an older state
-            self._history, self._seen = row.history, 0
-        self._seen = max(self._seen, row.horizon)
-        return self._seen
+        with self._lock:
+            self.is_of_new_history = row.history != self._history
+            if self.is_of_new_history:  # another server, or one that was restarted: perhaps from an older state
+                self._history, self._seen = row.history, 0
+            self._seen = max(self._seen, row.horizon)
+            return self._seen

@@ -7,12 +7,13 @@ from contextlib import contextmanager
 from types import TracebackType
 
 import sqlalchemy as sa
+from sqlalchemy import exc
 
 from dmsjournal import statements
 from dmsjournal.connecting import REVISION, engine_for, shown, translated
 from dmsjournal.deletes import Delete, deletes_page
 from dmsjournal.deriving import Derived, derive
-from dmsjournal.errors import DatabaseRefused, InvalidRequest, NotInstalled
+from dmsjournal.errors import DatabaseRefused, InvalidRequest, NotInstalled, Unavailable
 from dmsjournal.horizon import Horizon
 from dmsjournal.key_changes import KeyChange, key_changes_page
 from dmsjournal.pages import Change, ChangePage, change_page
@@ -98,7 +99,10 @@ class Journal:
         The horizon is read in a statement of its own, so that the page's snapshot holds everything up to it (invariant 5).
         """
         with self._session() as session:
-            yield session, self._registry.id_of(session, resource), self._horizon.read(session, "begin_page")
+            horizon = self._horizon.read(session, "begin_page")
+            if self._horizon.is_of_new_history:
+                self._registry.refresh(session)  # the ids may be others
+            yield session, self._registry.id_of(session, resource), horizon
 
     def versions(self) -> ChangeVersions:
         """The oldest version that can be asked for, and the newest: the horizon, at or below which every writer has finished.
@@ -221,6 +225,16 @@ class Journal:
         """
         with self._session() as session:
             yield WriteTransaction(session)
+            if session.failed:  # and the error did not leave the block: a commit would be a rollback, without a word
+                session.execute("ping")
+            try:
+                session.conn.commit()
+            except exc.DBAPIError as error:
+                if not error.connection_invalidated:
+                    raise
+                raise Unavailable(
+                    "the connection was lost during the commit", "look whether it is there before you try again"
+                ) from error
 
 
 def checked_ids(document_ids: Iterable[int]) -> list[int]:

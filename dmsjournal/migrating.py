@@ -124,7 +124,7 @@ def _refusals() -> Iterator[None]:
             "Name one of this release, such as `head`, or use the release that installed it.",
         ) from error
     except Unavailable as error:
-        if getattr(getattr(error.__cause__, "orig", None), "sqlstate", None) != "55P03":
+        if getattr(getattr(error.__cause__, "orig", None), "sqlstate", None) not in ("55P03", "40P01"):
             raise
         raise MigrationRefused(
             "a lock that the migration needs is held by another session",

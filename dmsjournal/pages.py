@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from dmsjournal.errors import CheckpointExpired
+from dmsjournal.errors import CheckpointExpired, InvalidRequest
 from dmsjournal.resources import ResourceKey
 from dmsjournal.session import Session
 from dmsjournal.windows import Cursor, Window
@@ -40,6 +40,10 @@ def change_page(
 ) -> ChangePage:
     """The changes after a cursor; see Journal.change_page. Source: docs/how-it-works.md, Paging."""
     through = window.last(horizon)
+    if after is not None and after.change_version > through:
+        raise InvalidRequest(
+            "after", after, f"newest is {horizon}, below it: if another program has just read it, try again"
+        )
     start = after or Cursor.before(window.first)
     found = session.execute(
         "change_page",

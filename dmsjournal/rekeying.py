@@ -12,7 +12,7 @@ from sqlalchemy import exc
 
 from dmsjournal.batches import body_columns, lock_creation, lock_identities
 from dmsjournal.connecting import retried
-from dmsjournal.documents import Key, as_json, canonical, described
+from dmsjournal.documents import Key, as_json, canonical, described, same_value
 from dmsjournal.errors import InvalidRequest, Unavailable
 from dmsjournal.resources import ResourceKey
 from dmsjournal.session import Session
@@ -57,7 +57,11 @@ def _rekey(
             key_values = _follow(key_values, rows[child_id].key_values or {}, new[child_id], parent_id)
         new[parent_id] = key_values
 
-    moved = {i: key_values for i, key_values in new.items() if key_values != rows[i].key_values}
+    moved = {
+        i: key_values
+        for i, key_values in new.items()
+        if canonical(names[rows[i].resource_key_id], key_values) != _key(names, rows[i])
+    }
     if not moved:
         return 0
     _refuse_taken(session, {i: (rows[i].resource_key_id, names[rows[i].resource_key_id], key) for i, key in moved.items()})
@@ -125,9 +129,9 @@ def _follow(key_values: dict[str, Any], old: _KeyValues, new: _KeyValues, parent
     """
     followed = dict(key_values)
     for name, value in old.items():
-        if name not in new or new[name] == value:
+        if name not in new or same_value(new[name], value):
             continue
-        equal = [own for own in key_values if key_values[own] == value and type(key_values[own]) is type(value)]
+        equal = [own for own in key_values if same_value(key_values[own], value)]
         role = name[:1].upper() + name[1:]
         candidates = [own for own in equal if own == name] or [own for own in equal if own.endswith(role)] or equal
         if len(candidates) > 1:

@@ -6,18 +6,24 @@ from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy import exc
 
 from dmsjournal import statements
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Session:
-    """A connection in a transaction, which speaks the SQL of its engine."""
+    """A connection in a transaction, which speaks the SQL of its engine. `failed`: a statement of it was refused."""
 
     conn: sa.Connection
     engine: str
+    failed: bool = False
 
     def execute(self, name: str, **binds: object) -> sa.CursorResult[Any]:
         """Runs sql/<engine>/queries/<name>.sql; a list is bound as a JSON array, which both engines read as a set."""
         bound = {key: statements.rows(value) if isinstance(value, list) else value for key, value in binds.items()}
-        return self.conn.execute(statements.query(self.engine, name), bound)
+        try:
+            return self.conn.execute(statements.query(self.engine, name), bound)
+        except exc.DBAPIError:
+            self.failed = True
+            raise

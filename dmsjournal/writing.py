@@ -8,6 +8,7 @@ from uuid import UUID
 from sqlalchemy import exc
 
 from dmsjournal.batches import Rejected, Upserted, upsert_batch
+from dmsjournal.connecting import translated
 from dmsjournal.documents import Document, Key, checked_key, checked_resource, described
 from dmsjournal.errors import InvalidRequest, JournalError, ReferencedDocument
 from dmsjournal.registry import Registry
@@ -48,7 +49,8 @@ class WriteTransaction:
                     raise error
                 rejected(start + position, error)
 
-            outcomes += upsert_batch(self._session, self._registry, batch, reject)
+            with translated():
+                outcomes += upsert_batch(self._session, self._registry, batch, reject)
             start += len(batch)
         return outcomes
 
@@ -59,6 +61,10 @@ class WriteTransaction:
 
         Raises ReferencedDocument, naming a referrer, where others refer to it; InvalidRequest, Unavailable.
         """
+        with translated():
+            return self._delete(resource, key_values, document_uuid)
+
+    def _delete(self, resource: ResourceKey, key_values: Mapping[str, object] | None, document_uuid: UUID | None) -> bool:
         document_id = self._find_one(resource, key_values, document_uuid)
         if document_id is None:
             return False
@@ -84,10 +90,11 @@ class WriteTransaction:
         Unavailable.
         """
         checked_key("new_key_values", new_key_values)
-        document_id = self._find_one(resource, key_values, None)
-        if document_id is None:
-            raise InvalidRequest("key_values", dict(key_values), f"{resource} has no document with this key")
-        return rekey(self._session, self._registry.refresh(self._session), document_id, key_values, new_key_values)
+        with translated():
+            document_id = self._find_one(resource, key_values, None)
+            if document_id is None:
+                raise InvalidRequest("key_values", dict(key_values), f"{resource} has no document with this key")
+            return rekey(self._session, self._registry.refresh(self._session), document_id, key_values, new_key_values)
 
     def _find_one(self, resource: ResourceKey, key_values: Mapping[str, object] | None, document_uuid: UUID | None) -> int | None:
         checked_resource("resource", resource)

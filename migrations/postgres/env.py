@@ -20,7 +20,7 @@ lock_timeout = checked_lock_timeout(
 
 def prepare(execute) -> None:
     """What comes before the first migration, online and in the script."""
-    for name in ("checks/lock_timeout", "checks/installable", "checks/schema"):
+    for name in ("checks/lock_timeout", "checks/one_at_a_time", "checks/installable", "checks/schema"):
         execute(statements.text_of("postgres", name).replace("{lock_timeout}", lock_timeout))
 
 

@@ -115,7 +115,7 @@ def test_documents_outlive_a_removal_and_have_one_event_each_afterwards(empty: s
     with dj.connect(empty) as journal:
         assert_as_defined(journal, admin)
         assert newest(journal) == reached
-        assert (journal.versions().oldest > 0) == (down_to in ("base", "0001", "0002"))
+        assert (journal.versions().oldest > 0) == (down_to != "0005")  # edges may have changed while nobody stamped their parents
         plans = f"SELECT ChangeVersion FROM dms.ResourceChange WHERE ResourceKeyId = {journal.resources()[PLAN]}"
         assert commit(admin, plans) == [(5,)]  # its student's identity, witnessed by an event that was worked out again
         change_identity(admin, 1)

@@ -19,6 +19,7 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     run(
+        "tables/hold_everybody.v1",
         "triggers/document_stamp.drop",
         "functions/stamp_update.drop",
         "functions/stamp_insert.drop",

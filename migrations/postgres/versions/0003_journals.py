@@ -25,6 +25,7 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     run(
+        "tables/hold_everybody.v1",
         "triggers/document_identity.drop",
         "triggers/document_update.drop",
         "triggers/document_insert.drop",

@@ -19,6 +19,7 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     run(
+        "tables/hold_everybody.v1",
         "triggers/truncate_journals.drop",
         "triggers/truncate_documents.drop",
         "functions/refuse_truncate.drop",

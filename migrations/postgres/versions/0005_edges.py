@@ -20,6 +20,7 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     run(
+        "tables/hold_everybody.v1",
         "triggers/reference_edge.drop",
         "functions/stamp_repointed_parents.drop",
         "functions/stamp_parents.drop",

@@ -17,7 +17,12 @@ BEGIN
         -- A row at or below the floor was not stamped, unless the session wrote the setting meanwhile (RETURNING can): the
         -- floors that it really holds say so, and it cannot let go of those.
         floor := (SELECT min(held.floor) FROM dms.held_floors() AS held WHERE held.pid = pg_backend_pid());
+        IF floor IS NULL THEN  -- this transaction has stamped nothing
+            RETURN NULL;
+        END IF;
     END IF;
+    -- Whatever floor a session makes itself, what was pruned does not come back.
+    floor := greatest(floor, (SELECT ChangeVersion FROM dms.JournalFloor WHERE Journal = 'DocumentChangeEvent'));
     this_transaction := pg_current_xact_id()::text;
     INSERT INTO dms.DocumentChangeEvent (ChangeVersion, DocumentId, ResourceKeyId, Operation, TransactionId, CreatedAt)
     SELECT greatest(ContentVersion, IdentityVersion), DocumentId, ResourceKeyId, 'update', this_transaction,

@@ -20,16 +20,22 @@ BEGIN
         RETURN NULL;
     END IF;
     this_transaction := pg_current_xact_id()::text;
+    IF TG_OP = 'INSERT' AND EXISTS (SELECT FROM changed WHERE ParentResourceKeyId = 0) THEN
+        -- The parent came in the same statement, which the edge's own trigger could not see: the update sets the resource.
+        UPDATE dms.ReferenceEdge AS edge SET ParentResourceKeyId = 0
+        FROM (SELECT ParentDocumentId, ChildDocumentId FROM changed WHERE ParentResourceKeyId = 0) AS orphan
+        WHERE edge.ParentDocumentId = orphan.ParentDocumentId AND edge.ChildDocumentId = orphan.ChildDocumentId;
+    END IF;
     WITH involved AS MATERIALIZED (
-        SELECT e.ParentDocumentId, e.ParentResourceKeyId, c.ResourceKeyId AS ChildResourceKeyId, c.IdentityVersion
+        SELECT e.ParentDocumentId, e.ParentResourceKeyId, c.ResourceKeyId AS ChildResourceKeyId, coalesce(c.IdentityVersion, 9223372036854775807) AS IdentityVersion
         FROM changed AS e
-        CROSS JOIN LATERAL (
-            SELECT ResourceKeyId, IdentityVersion FROM dms.Document WHERE DocumentId = e.ChildDocumentId OFFSET 0) AS c
+        LEFT JOIN LATERAL (  -- a child that this statement deletes is not there: whatever its stamps were, the parent's is newer
+            SELECT ResourceKeyId, IdentityVersion FROM dms.Document WHERE DocumentId = e.ChildDocumentId OFFSET 0) AS c ON true
     ), dependencies AS (
         INSERT INTO dms.ResourceDependency (ParentResourceKeyId, ChildResourceKeyId)
         SELECT pair.ParentResourceKeyId, pair.ChildResourceKeyId
         FROM (SELECT DISTINCT ParentResourceKeyId, ChildResourceKeyId FROM involved) AS pair
-        WHERE NOT EXISTS (
+        WHERE pair.ChildResourceKeyId IS NOT NULL AND pair.ParentResourceKeyId > 0 AND NOT EXISTS (
             SELECT FROM dms.ResourceDependency AS known
             WHERE known.ParentResourceKeyId = pair.ParentResourceKeyId AND known.ChildResourceKeyId = pair.ChildResourceKeyId)
         ORDER BY pair.ParentResourceKeyId, pair.ChildResourceKeyId

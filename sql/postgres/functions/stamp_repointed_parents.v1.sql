@@ -21,15 +21,15 @@ BEGIN
         (SELECT ParentDocumentId, ChildDocumentId, ParentResourceKeyId FROM removed
          EXCEPT SELECT ParentDocumentId, ChildDocumentId, ParentResourceKeyId FROM added)
     ), involved AS MATERIALIZED (
-        SELECT e.ParentDocumentId, e.ParentResourceKeyId, c.ResourceKeyId AS ChildResourceKeyId, c.IdentityVersion
+        SELECT e.ParentDocumentId, e.ParentResourceKeyId, c.ResourceKeyId AS ChildResourceKeyId, coalesce(c.IdentityVersion, 9223372036854775807) AS IdentityVersion
         FROM changed AS e
-        CROSS JOIN LATERAL (
-            SELECT ResourceKeyId, IdentityVersion FROM dms.Document WHERE DocumentId = e.ChildDocumentId OFFSET 0) AS c
+        LEFT JOIN LATERAL (  -- a child that this statement deletes is not there: whatever its stamps were, the parent's is newer
+            SELECT ResourceKeyId, IdentityVersion FROM dms.Document WHERE DocumentId = e.ChildDocumentId OFFSET 0) AS c ON true
     ), dependencies AS (
         INSERT INTO dms.ResourceDependency (ParentResourceKeyId, ChildResourceKeyId)
         SELECT pair.ParentResourceKeyId, pair.ChildResourceKeyId
         FROM (SELECT DISTINCT ParentResourceKeyId, ChildResourceKeyId FROM involved) AS pair
-        WHERE NOT EXISTS (
+        WHERE pair.ChildResourceKeyId IS NOT NULL AND pair.ParentResourceKeyId > 0 AND NOT EXISTS (
             SELECT FROM dms.ResourceDependency AS known
             WHERE known.ParentResourceKeyId = pair.ParentResourceKeyId AND known.ChildResourceKeyId = pair.ChildResourceKeyId)
         ORDER BY pair.ParentResourceKeyId, pair.ChildResourceKeyId

@@ -21,14 +21,15 @@ LEFT JOIN LATERAL (
 LEFT JOIN LATERAL (
     SELECT OldKeyValues
     FROM dms.KeyChangeEvent
-    WHERE DocumentId = ANY (ARRAY[event.DocumentId]) AND ChangeVersion >= CAST(:min_version AS bigint)
+    WHERE DocumentId = ANY (ARRAY[event.DocumentId]) AND DocumentUuid = event.DocumentUuid  -- of this lifetime
+      AND ChangeVersion >= CAST(:min_version AS bigint)
     ORDER BY DocumentId, ChangeVersion
     LIMIT 1
 ) AS earliest ON true
 LEFT JOIN LATERAL (
     SELECT ChangeVersion
     FROM dms.KeyChangeEvent
-    WHERE DocumentId = ANY (ARRAY[event.DocumentId])
+    WHERE DocumentId = ANY (ARRAY[event.DocumentId]) AND DocumentUuid = event.DocumentUuid
       AND ChangeVersion > event.ChangeVersion AND ChangeVersion <= CAST(:max_version AS bigint)
     ORDER BY DocumentId, ChangeVersion
     LIMIT 1

@@ -1,5 +1,5 @@
--- sql/postgres/triggers/reference_edge.v1.sql
-CREATE TRIGGER TR_ReferenceEdge_ParentResource BEFORE INSERT OR UPDATE OF ParentDocumentId, ParentResourceKeyId ON dms.ReferenceEdge
+-- sql/postgres/triggers/reference_edge.v1.sql: ZZ, as document_stamp.v1.sql tells.
+CREATE TRIGGER ZZ_ReferenceEdge_ParentResource BEFORE INSERT OR UPDATE ON dms.ReferenceEdge
     FOR EACH ROW EXECUTE FUNCTION dms.keep_parent_resource();
 CREATE TRIGGER TR_ReferenceEdge_Insert AFTER INSERT ON dms.ReferenceEdge
     REFERENCING NEW TABLE AS changed

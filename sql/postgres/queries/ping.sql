@@ -1,0 +1,2 @@
+-- sql/postgres/queries/ping.sql: whether the transaction is still good.
+SELECT 1

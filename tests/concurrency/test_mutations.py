@@ -1,0 +1,305 @@
+"""Each rule of the shipped SQL taken out, one at a time: the race that it is there for must fail without it.
+
+tests/mutations.md lists them. The races are the tests beside this file, which hold without a mutation.
+"""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from dmsjournal import statements
+
+from . import test_commit_order, test_edge_races, test_stamping_races
+from .mutating import Edit
+from .races import Race
+
+TAKE_THE_LOCK = "pg_catalog.pg_advisory_xact_lock_shared(4920745542855688192"
+TAKE_ANOTHER = "pg_catalog.pg_advisory_xact_lock_shared(3333"  # keys that no reader takes for a floor
+
+
+@dataclass(frozen=True)
+class Mutation:
+    name: str
+    test: Callable[..., None]
+    edits: tuple[Edit, ...]
+    arguments: tuple[object, ...] = ()
+    patch: Callable[[Race, pytest.MonkeyPatch], None] | None = None
+
+    def __str__(self) -> str:
+        return self.name.replace(" ", "-")
+
+
+def horizon_inside_the_page(race: Race, patch: pytest.MonkeyPatch) -> None:
+    """No statement of its own: the page asks for the horizon, after its snapshot was taken."""
+    texts = {
+        "begin_page": statements.text_of("postgres", "queries/begin_page").replace("dms.horizon()", "9223372036854775807"),
+        "change_page": statements.text_of("postgres", "queries/change_page").replace(
+            "CAST(:max_version AS bigint)", "(SELECT dms.horizon())"
+        ),
+    }
+    shipped = statements.query
+    patch.setattr(statements, "query", lambda engine, name: sa.text(texts[name]) if name in texts else shipped(engine, name))
+
+
+def one_snapshot_for_both(race: Race, patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(race.journal, "_pool", race.journal._pool.execution_options(isolation_level="REPEATABLE READ"))
+
+
+ANY_SNAPSHOT: Edit = (
+    "functions/horizon.v1",
+    "IF current_setting('transaction_isolation') NOT IN",
+    "IF false AND current_setting('transaction_isolation') NOT IN",
+)
+
+CALLERS_STAMP_IS_KEPT: tuple[Edit, ...] = (
+    (
+        "functions/stamp_update.v1",
+        "    stamp    bigint;\n",
+        "    stamp    bigint;\n    callers  bigint := NEW.ContentVersion;\n",
+    ),
+    (
+        "functions/stamp_update.v1",
+        "    IF content THEN\n        NEW.ContentVersion := stamp;",
+        "    IF TG_OP = 'UPDATE' AND callers > 0 THEN stamp := callers; END IF;\n"
+        "    IF content THEN\n        NEW.ContentVersion := stamp;",
+    ),
+)
+
+MUTATIONS = [
+    Mutation(
+        "no horizon lock",
+        test_commit_order.test_newest_stays_below_a_stamp_that_is_not_committed,
+        (("functions/enter_change.v1", TAKE_THE_LOCK, TAKE_ANOTHER), ("functions/stamp_update.v1", TAKE_THE_LOCK, TAKE_ANOTHER)),
+    ),
+    Mutation(
+        "the lock is not taken again on a setting that is there: stamps",
+        test_stamping_races.test_a_setting_that_a_session_wrote_hides_no_writer,
+        (("functions/stamp_update.v1", TAKE_THE_LOCK, TAKE_ANOTHER),),
+    ),
+    Mutation(
+        "the lock is not taken again on a setting that is there: deletes and inserts",
+        test_stamping_races.test_a_setting_that_hides_a_delete_does_not,
+        (
+            (
+                "functions/enter_change.v1",
+                TAKE_THE_LOCK,
+                TAKE_THE_LOCK.replace("shared(", "shared(CASE WHEN entered > '' THEN 3333 ELSE 0 END + "),
+            ),
+        ),
+    ),
+    Mutation(
+        "a stamp at or below the floor is not refused",
+        test_stamping_races.test_a_setting_above_the_sequence_is_refused,
+        (("functions/stamp_update.v1", "IF floor OPERATOR(pg_catalog.<) 0 OR stamp", "IF false AND stamp"),),
+        ("touch",),
+    ),
+    Mutation(
+        "a floor above the sequence is not refused",
+        test_stamping_races.test_a_setting_above_the_sequence_is_refused,
+        (("functions/enter_change.v1", "IF floor OPERATOR(pg_catalog.<) 0 OR floor", "IF false AND floor"),),
+        ("delete",),
+    ),
+    Mutation(
+        "the lock outlives its savepoint and its transaction",
+        test_stamping_races.test_newest_is_held_exactly_while_a_stamp_stands,
+        (
+            ("functions/enter_change.v1", "pg_advisory_xact_lock_shared", "pg_advisory_lock_shared"),
+            ("functions/stamp_update.v1", "pg_advisory_xact_lock_shared", "pg_advisory_lock_shared"),
+        ),
+    ),
+    Mutation(
+        "the setting outlives its transaction",
+        test_commit_order.test_newest_does_not_fall_when_a_session_writes_again,
+        (("functions/enter_change.v1", "floor::pg_catalog.text, true)", "floor::pg_catalog.text, false)"),),
+    ),
+    Mutation(
+        "a caller's stamp is kept",
+        test_stamping_races.test_a_stamp_of_another_document_is_never_kept,
+        CALLERS_STAMP_IS_KEPT,
+    ),
+    Mutation(
+        "a caller's stamp is kept: two writers of one document",
+        test_stamping_races.test_a_stamp_that_a_caller_drew_early_is_never_kept,
+        CALLERS_STAMP_IS_KEPT,
+        ("ContentVersion",),
+    ),
+    Mutation(
+        "the lock is not taken anew where the sequence has moved",
+        test_commit_order.test_newest_does_not_fall_when_a_writer_enters_late,
+        (
+            (
+                "functions/enter_change.v1",
+                "EXIT WHEN newest OPERATOR(pg_catalog.=) floor OR attempt OPERATOR(pg_catalog.=) 20;",
+                "EXIT;",
+            ),
+        ),
+    ),
+    Mutation(
+        "an insert does not enter",
+        test_commit_order.test_an_insert_that_is_not_committed_holds_newest,
+        (("functions/enter_statement.v1", "    PERFORM dms.enter_change();", "    PERFORM 1;"),),
+        ("insert",),
+    ),
+    Mutation(
+        "a delete does not enter",
+        test_commit_order.test_a_delete_that_is_not_committed_holds_newest,
+        (("functions/journal_delete.v1", "    PERFORM dms.enter_change();", "    PERFORM 1;"),),
+    ),
+    Mutation(
+        "the locks are read before the sequence",
+        test_commit_order.test_newest_reads_the_sequence_before_the_locks,
+        (
+            (
+                "functions/horizon.v1",
+                "    newest := coalesce(pg_sequence_last_value('dms.changeversionsequence'), 0);",
+                "    held := (SELECT min(floor) FROM dms.held_floors());",
+            ),
+            (
+                "functions/horizon.v1",
+                "    held := (SELECT min(floor) FROM dms.held_floors());\n    newest := least",
+                "    newest := coalesce(pg_sequence_last_value('dms.changeversionsequence'), 0);\n    newest := least",
+            ),
+        ),
+    ),
+    Mutation(
+        "the horizon is read in any snapshot",
+        test_commit_order.test_the_horizon_is_not_older_than_the_page,
+        (ANY_SNAPSHOT,),
+    ),
+    Mutation(
+        "the horizon is read in the page's snapshot: one transaction, REPEATABLE READ",
+        test_commit_order.test_a_page_holds_what_was_committed_while_its_horizon_was_read,
+        (ANY_SNAPSHOT,),
+        patch=one_snapshot_for_both,
+    ),
+    Mutation(
+        "the horizon is read in the page's snapshot: one statement",
+        test_commit_order.test_a_page_holds_what_was_committed_while_its_horizon_was_read,
+        (),
+        patch=horizon_inside_the_page,
+    ),
+    Mutation(
+        "locks of prepared transactions are not seen",
+        test_commit_order.test_a_prepared_transaction_holds_newest_until_it_ends,
+        (("functions/held_floors.v1", "l.granted\n", "l.granted AND l.pid IS NOT NULL\n"),),
+        ("COMMIT",),
+    ),
+    Mutation(
+        "locks of other databases are seen",
+        test_commit_order.test_what_is_not_of_the_journal_does_not_hold_newest,
+        (
+            (
+                "functions/held_floors.v1",
+                "      AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())\n",
+                "",
+            ),
+        ),
+    ),
+    Mutation(
+        "edges do not stamp",
+        test_edge_races.test_an_edge_that_comes_or_goes_is_a_change_of_its_parent,
+        (("functions/stamp_parents.v1", "    IF NOT EXISTS (SELECT FROM changed) THEN", "    IF true THEN"),),
+    ),
+    Mutation(
+        "edges stamp parents that this transaction has stamped",
+        test_edge_races.test_an_edge_stamps_its_parent_once_a_transaction,
+        (("functions/stamp_parents.v1", "p.local <= floor OR event.TransactionId IS DISTINCT FROM this_transaction;", "true;"),),
+    ),
+    Mutation(
+        "not above the children's identity stamps: an edge that comes",
+        test_edge_races.test_a_child_created_between_the_parent_and_its_edge,
+        (("functions/stamp_parents.v1", "WHERE p.local < touched.newest_child OR", "WHERE"),),
+    ),
+    Mutation(
+        "not above the children's identity stamps: an edge that goes",
+        test_edge_races.test_an_edge_dropped_after_the_child_was_renamed_by_another_session,
+        (("functions/stamp_parents.v1", "WHERE p.local < touched.newest_child OR", "WHERE"),),
+        ("drop",),
+    ),
+    Mutation(
+        "not above the children's identity stamps: an edge that leaves one for another",
+        test_edge_races.test_an_edge_dropped_after_the_child_was_renamed_by_another_session,
+        (("functions/stamp_repointed_parents.v1", "WHERE p.local < touched.newest_child OR", "WHERE"),),
+        ("re-point",),
+    ),
+    Mutation(
+        "not above the children's identity stamps: an edge that comes to another one",
+        test_edge_races.test_an_edge_repointed_to_a_child_created_meanwhile,
+        (("functions/stamp_repointed_parents.v1", "WHERE p.local < touched.newest_child OR", "WHERE"),),
+    ),
+    Mutation(
+        "only the parent that an edge comes to is stamped",
+        test_edge_races.test_an_edge_that_moves_stamps_both_of_its_parents,
+        (
+            (
+                "functions/stamp_repointed_parents.v1",
+                "        UNION ALL\n        (SELECT ParentDocumentId, ChildDocumentId, ParentResourceKeyId FROM removed\n"
+                "         EXCEPT SELECT ParentDocumentId, ChildDocumentId, ParentResourceKeyId FROM added)\n",
+                "",
+            ),
+        ),
+    ),
+    Mutation(
+        "the journal is not asked whose stamp it is",
+        test_edge_races.test_a_stamp_of_another_transaction_above_the_floor_is_not_ones_own,
+        (("functions/stamp_parents.v1", " OR event.TransactionId IS DISTINCT FROM this_transaction;", ";"),),
+        ("READ COMMITTED",),
+    ),
+    Mutation(
+        "the journal is not asked whose stamp it is: the setting is believed",
+        test_stamping_races.test_a_setting_that_is_written_after_a_stamp_hides_no_edge,
+        (("functions/stamp_parents.v1", " OR event.TransactionId IS DISTINCT FROM this_transaction;", ";"),),
+    ),
+    Mutation(
+        "the locks are not asked where a row is at or below the floor",
+        test_stamping_races.test_a_setting_that_is_written_by_returning_hides_no_event,
+        (
+            (
+                "functions/journal_update.v1",
+                "        floor := (SELECT min(held.floor)",
+                "        floor := coalesce(floor, 0);\n        this_transaction := (SELECT min(held.floor)",
+            ),
+        ),
+    ),
+    Mutation(
+        "the pairs of resources are recorded by nobody",
+        test_edge_races.test_a_first_edge_between_two_resources_is_found_whoever_writes_it,
+        (
+            (
+                "functions/stamp_parents.v1",
+                "        WHERE pair.ChildResourceKeyId IS NOT NULL",
+                "        WHERE false AND pair.ChildResourceKeyId IS NOT NULL",
+            ),
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize("mutation", MUTATIONS, ids=str)
+def test_the_race_fails_without_the_rule(
+    url: str, mutation: Mutation, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    race = Race(url, mutation.edits)
+    if mutation.patch is not None:
+        mutation.patch(race, monkeypatch)
+    fixtures = ["postgres_server"] if "postgres_server" in inspect.signature(mutation.test).parameters else []
+    try:
+        with pytest.raises(AssertionError):
+            mutation.test(race, *mutation.arguments, **{name: request.getfixturevalue(name) for name in fixtures})
+    finally:
+        race.close()
+
+
+def row(mutation: Mutation) -> str:
+    files = ", ".join(sorted({f"`{name}`" for name, _, _ in mutation.edits})) or "the reader"
+    module = mutation.test.__module__.rpartition(".")[2]
+    return f"| {mutation.name} | {files} | `{module}.py::{mutation.test.__name__}` |"
+
+
+def test_the_list_names_each_mutation_and_the_test_that_fails() -> None:
+    listed = (Path(__file__).parents[1] / "mutations.md").read_text(encoding="utf-8").splitlines()
+    assert [line for line in listed if line.startswith("| ")][1:] == [row(mutation) for mutation in MUTATIONS]
