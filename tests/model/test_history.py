@@ -73,7 +73,8 @@ class Database:
     """One database for all histories of a test; each begins with no rows, and goes on with the sequence."""
 
     def __init__(self, url: str) -> None:
-        self.engine = sa.create_engine(url, connect_args={"options": "-c lock_timeout=20ms", "prepare_threshold": 0})
+        # Nothing prepared: after a ROLLBACK the driver would deallocate, which takes a snapshot before its time in REPEATABLE READ.
+        self.engine = sa.create_engine(url, connect_args={"options": "-c lock_timeout=20ms", "prepare_threshold": None})
         self.onlooker = self.engine.connect().execution_options(isolation_level="AUTOCOMMIT")
         self.journal = dj.connect(url)
         with self.journal.write() as tx:

@@ -9,11 +9,15 @@ import sqlalchemy as sa
 LIMIT = 200 * 1024  # KiB of the whole Python process
 
 WALK = """
-import resource, sys
+import re, resource, sys
+from pathlib import Path
 import dmsjournal as dj
 with dj.connect(sys.argv[1]) as db:
     changes = sum(1 for _ in db.changes(dj.ResourceKey("Ed-Fi", "Student", "5.2.0"), page_size=5000))
-print(changes, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+status = Path("/proc/self/status")  # ru_maxrss may be that of the process which started this one
+hwm = re.search(r"VmHWM:\\s+(\\d+) kB", status.read_text()) if status.exists() else None
+peak = hwm[1] if hwm else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print(changes, peak)
 """
 
 
