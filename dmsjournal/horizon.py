@@ -18,16 +18,14 @@ class Horizon:
 
     def __init__(self) -> None:
         self._seen = 0
-        self._history = ""
+        self.history = ""  # which one was read last
         self._lock = threading.Lock()
-        self.is_of_new_history = True
 
     def read(self, session: Session, statement: str) -> int:
         """Runs `statement`, which gives `horizon` and `history`, in a statement of its own (invariant 5)."""
         row: Any = session.execute(statement).one()
         with self._lock:
-            self.is_of_new_history = row.history != self._history
-            if self.is_of_new_history:  # another server, or one that was restarted: perhaps from an older state
-                self._history, self._seen = row.history, 0
+            if row.history != self.history:  # another server, or one that was restarted: perhaps from an older state
+                self.history, self._seen = row.history, 0
             self._seen = max(self._seen, row.horizon)
             return self._seen

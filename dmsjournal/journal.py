@@ -45,6 +45,7 @@ class Journal:
         self._engine = statements.engine_name(engine.dialect.name)
         self._registry = Registry()
         self._horizon = Horizon()
+        self._ids_of = ""  # the history that the registry was read in
         self._is_installed = False  # not known yet
 
     def __enter__(self) -> Journal:
@@ -100,8 +101,9 @@ class Journal:
         """
         with self._session() as session:
             horizon = self._horizon.read(session, "begin_page")
-            if self._horizon.is_of_new_history:
-                self._registry.refresh(session)  # the ids may be others
+            if self._ids_of != self._horizon.history:  # the ids may be others
+                self._registry.refresh(session)
+                self._ids_of = self._horizon.history
             yield session, self._registry.id_of(session, resource), horizon
 
     def versions(self) -> ChangeVersions:
