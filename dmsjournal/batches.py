@@ -91,7 +91,7 @@ def upsert_batch(session: Session, registry: Registry, documents: Sequence[Docum
         found = _find(session, ids, documents)  # again: a transaction that was waited for may have created some
 
     uuids, errors = _uuids(session, documents, found)
-    children = _resolve(registry.refresh(session), session, documents, keys, errors)
+    children = _resolve(session, registry, documents, keys, errors)
     for position, error in sorted(errors.items()):
         rejected(position, error)
     accepted = [position for position in range(len(documents)) if position not in errors]
@@ -152,8 +152,8 @@ def _uuids(
 
 
 def _resolve(
-    ids: Mapping[ResourceKey, int],
     session: Session,
+    registry: Registry,
     documents: Sequence[Document],
     keys: Sequence[Key],
     errors: dict[int, JournalError],
@@ -163,6 +163,7 @@ def _resolve(
     for document in documents:
         for reference in document.references:
             wanted.setdefault(reference.key, reference)
+    ids = registry.known(session, {reference.resource for reference in wanted.values()})
     listed = [key for key, reference in wanted.items() if reference.resource in ids]
     rows = [
         {"ordinal": position, "resource_key_id": ids[wanted[key].resource], "key_values": wanted[key].key_values}

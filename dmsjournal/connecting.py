@@ -47,7 +47,7 @@ def engine_for(url: str | sa.URL) -> sa.Engine:
 
 
 def _prepare(connection: Any, _: object) -> None:
-    connection.execute(statements.text_of("postgres", "queries/connect"))
+    connection.execute(statements.query("postgres", "connect").text)
     connection.commit()
 
 

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from dmsjournal.pages import refuse_expired
 from dmsjournal.session import Session
+from dmsjournal.walks import VersionPage
 from dmsjournal.windows import Window
 
 
@@ -26,14 +27,17 @@ class Delete:
     deleted_at: datetime
 
 
-def deletes_page(session: Session, resource_key_id: int, window: Window, after: int, through: int, limit: int) -> list[Delete]:
-    """The next tombstones after a version (exclusive) up to another (inclusive), oldest first; fewer than `limit` at the end."""
+def deletes_page(
+    session: Session, resource_key_id: int, window: Window, after: int, through: int, limit: int
+) -> VersionPage[Delete]:
+    """The next tombstones after a version (exclusive) up to another (inclusive), oldest first, at most `limit`."""
     found = session.execute(
         "deletes", resource_key_id=resource_key_id, after_version=after, max_version=through, page_size=limit
     ).all()
     refuse_expired(window, found[0].floor)
-    return [
+    items = [
         Delete(row.document_id, row.document_uuid, row.change_version, row.key_values, row.deleted_at)
         for row in found
         if row.document_id is not None
     ]
+    return VersionPage(items, items[-1].change_version if len(items) == limit else None)

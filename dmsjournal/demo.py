@@ -19,9 +19,9 @@ from rich.markup import escape
 from rich.table import Table
 
 import dmsjournal as dj
-from dmsjournal import district, loading, migrating
+from dmsjournal import district, loading, migrating, statements
 from dmsjournal.connecting import engine_for, shown, translated
-from dmsjournal.documents import Key, canonical
+from dmsjournal.documents import Key
 from dmsjournal.embedded import EmbeddedPostgres, EmbeddedPostgresError
 from dmsjournal.windows import MAX_VERSION
 
@@ -32,9 +32,6 @@ NEW_STUDENT = {"studentUniqueId": "RENAMED-1"}
 _LOG_IN_IDS = 3  # students that get one
 _PARTITIONS = 4
 _SETTINGS = {"fsync": "off", "full_page_writes": "off"}  # the database goes with the demo, whether or not the power does
-_TABLES = """
-    SELECT count(*) FROM pg_class
-    WHERE relkind IN ('r', 'p') AND relnamespace::regnamespace::text !~ '^(pg_|information_schema$)'"""
 
 
 def run(url: str | None = None, *, spark: bool = True, keep: bool = False) -> bool:
@@ -81,14 +78,14 @@ def _borrowed(url: str, keep: bool) -> Iterator[None]:
     engine = engine_for(url)
     try:
         with translated(), engine.connect() as conn:
-            if conn.exec_driver_sql(_TABLES).scalar_one() or conn.exec_driver_sql("SELECT to_regnamespace('dms')").scalar_one():
+            if not conn.execute(statements.query("postgres", "is_empty")).scalar_one():
                 raise dj.InvalidRequest("url", _shown(url), "it has tables, and the demo changes documents: name an empty database")
         try:
             yield
         finally:
             if not keep:
                 with translated(), engine.begin() as conn:
-                    conn.exec_driver_sql("DROP SCHEMA IF EXISTS dms CASCADE")  # ours: it was not there
+                    conn.execute(statements.query("postgres", "drop_schema"))  # ours: it was not there
     finally:
         engine.dispose()
 
@@ -130,11 +127,11 @@ class _Cast:
     @classmethod
     def of(cls, documents: Iterable[dj.Document]) -> _Cast:
         """Raises InvalidRequest where the documents are of some other kind."""
-        keys = {canonical(document.resource, document.key_values): document for document in documents}
+        keys = {document.key: document for document in documents}
         referrers: Counter[Key] = Counter()
         identities: Counter[Key] = Counter()
         for document in keys.values():
-            children = {canonical(r.resource, r.key_values): r.identity_component for r in document.references}
+            children = {reference.key: reference.identity_component for reference in document.references}
             referrers.update(children)
             identities.update(child for child, component in children.items() if component)
         students = sorted((key for key in keys if key[0].resource_name == "Student"), key=lambda key: -identities[key])

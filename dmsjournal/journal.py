@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
+from typing import TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy import exc
@@ -21,9 +22,11 @@ from dmsjournal.registry import Registry
 from dmsjournal.resources import ResourceKey
 from dmsjournal.session import Session
 from dmsjournal.stored import StoredDocument, read_documents
-from dmsjournal.walks import Walk
-from dmsjournal.windows import ChangeVersions, Cursor, Window, checked_cursor, checked_size
+from dmsjournal.walks import PageReader, Walk
+from dmsjournal.windows import ChangeVersions, Cursor, Window, checked_cursor, checked_id, checked_size
 from dmsjournal.writing import WriteTransaction
+
+_Item = TypeVar("_Item")
 
 
 def connect(url: str | sa.URL) -> Journal:
@@ -162,21 +165,7 @@ class Journal:
 
         Raises InvalidRequest, CheckpointExpired (tombstones have a floor of their own).
         """
-        window = checked_window(window)
-        checked_size("page_size", page_size)
-        with self._reading(resource) as (session, resource_key_id, horizon):
-            through = window.last(horizon)
-            first = deletes_page(session, resource_key_id, window, window.first - 1, through, page_size)
-
-        def walk() -> Iterator[Delete]:
-            page = first
-            yield from page
-            while len(page) == page_size:
-                with self._reading(resource) as (session, resource_key_id, _):
-                    page = deletes_page(session, resource_key_id, window, page[-1].change_version, through, page_size)
-                yield from page
-
-        return Walk(walk(), through, window.is_cut(through))
+        return self._walk(deletes_page, resource, window, page_size)
 
     def key_changes(self, resource: ResourceKey, window: Window | None = None, page_size: int = 500) -> Walk[KeyChange]:
         """The documents of a resource whose key values differ between the ends of the window, each at its last key change in it.
@@ -184,28 +173,32 @@ class Journal:
         A→B→C inside the window is one key change from A to C, A→B→A is none. Bounds: the window is inclusive and cut to the
         horizon. Raises InvalidRequest, CheckpointExpired (key changes have a floor of their own).
         """
-        window = checked_window(window)
+        return self._walk(key_changes_page, resource, window, page_size)
+
+    def _walk(self, read: PageReader[_Item], resource: ResourceKey, window: Window | None, page_size: int) -> Walk[_Item]:
+        """A window that is read by version alone. Its first page is read at once, so that what is wrong with it is told at once."""
+        checked = checked_window(window)
         checked_size("page_size", page_size)
         with self._reading(resource) as (session, resource_key_id, horizon):
-            through = window.last(horizon)
-            first = key_changes_page(session, resource_key_id, window, window.first - 1, through, page_size)
+            through = checked.last(horizon)
+            first = read(session, resource_key_id, checked, checked.first - 1, through, page_size)
 
-        def walk() -> Iterator[KeyChange]:
+        def items() -> Iterator[_Item]:
             page = first
             yield from page.items
             while page.next is not None:
                 with self._reading(resource) as (session, resource_key_id, _):
-                    page = key_changes_page(session, resource_key_id, window, page.next, through, page_size)
+                    page = read(session, resource_key_id, checked, page.next, through, page_size)
                 yield from page.items
 
-        return Walk(walk(), through, window.is_cut(through))
+        return Walk(items(), through, checked.is_cut(through))
 
     def derive(self, document_ids: Iterable[int]) -> dict[int, Derived]:
         """ChangeVersion, etag and last-modified date of the documents that exist, by id. As of now, not of the horizon.
 
         Raises InvalidRequest for an id that is no whole number of 64 bits. Source: docs/how-it-works.md, Etags.
         """
-        wanted = checked_ids(document_ids)
+        wanted = [checked_id("document_ids", document_id) for document_id in document_ids]
         with self._session() as session:
             return derive(session, wanted)
 
@@ -214,10 +207,9 @@ class Journal:
 
         Raises InvalidRequest for an id that is no whole number of 64 bits.
         """
-        wanted = checked_ids(document_ids)
+        wanted = [checked_id("document_ids", document_id) for document_id in document_ids]
         with self._session() as session:
-            resources = {resource_key_id: resource for resource, resource_key_id in self._registry.refresh(session).items()}
-            return read_documents(session, resources, wanted)
+            return read_documents(session, wanted)
 
     @contextmanager
     def write(self) -> Iterator[WriteTransaction]:
@@ -237,15 +229,6 @@ class Journal:
                 raise Unavailable(
                     "the connection was lost during the commit", "look whether it is there before you try again"
                 ) from error
-
-
-def checked_ids(document_ids: Iterable[int]) -> list[int]:
-    """The ids. Raises InvalidRequest for one that is no whole number of 64 bits."""
-    wanted = list(document_ids)
-    for document_id in wanted:
-        if isinstance(document_id, bool) or not isinstance(document_id, int) or not -(2**63) <= document_id < 2**63:
-            raise InvalidRequest("document_ids", document_id, "a document id is a whole number of 64 bits")
-    return wanted
 
 
 def checked_window(window: object) -> Window:

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from dmsjournal.pages import refuse_expired
 from dmsjournal.session import Session
+from dmsjournal.walks import VersionPage
 from dmsjournal.windows import Window
 
 
@@ -24,17 +25,9 @@ class KeyChange:
     changed_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class KeyChangesPage:
-    """The key changes among the events that were scanned, and the version to go on after, None at the end."""
-
-    items: list[KeyChange]
-    next: int | None
-
-
 def key_changes_page(
     session: Session, resource_key_id: int, window: Window, after: int, through: int, limit: int
-) -> KeyChangesPage:
+) -> VersionPage[KeyChange]:
     """The key changes after a version (exclusive) up to another (inclusive), oldest first; scans `limit` events."""
     found = session.execute(
         "key_changes",
@@ -51,4 +44,4 @@ def key_changes_page(
         for row in events
         if row.is_listed
     ]
-    return KeyChangesPage(items, events[-1].change_version if len(events) == limit else None)
+    return VersionPage(items, events[-1].change_version if len(events) == limit else None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dmsjournal.documents import checked_resource
 from dmsjournal.errors import InvalidRequest, near_matches
 from dmsjournal.resources import ResourceKey
 from dmsjournal.session import Session
@@ -20,11 +21,14 @@ class Registry:
         self._ids = found
         return found
 
+    def known(self, session: Session, resources: set[ResourceKey]) -> dict[ResourceKey, int]:
+        """The ids that are known; read again where one of these resources is not among them."""
+        return self._ids if resources <= self._ids.keys() else self.refresh(session)
+
     def id_of(self, session: Session, resource: ResourceKey) -> int:
         """The id of a resource. Raises InvalidRequest for one that the database does not know, with near matches."""
-        if not isinstance(resource, ResourceKey):
-            raise InvalidRequest("resource", resource, 'pass a ResourceKey, such as ResourceKey("Ed-Fi", "Student", "5.2.0")')
-        if resource not in self._ids and resource not in self.refresh(session):
+        checked_resource("resource", resource)
+        if resource not in self.known(session, {resource}):
             known = [str(key) for key in self._ids]
             raise InvalidRequest(
                 "resource", str(resource), f"the database knows no such resource; {near_matches(str(resource), known)}"
@@ -32,8 +36,8 @@ class Registry:
         return self._ids[resource]
 
     def add(self, session: Session, resources: set[ResourceKey]) -> dict[ResourceKey, int]:
-        """The ids of the resources, those that were not known among them added."""
-        known = self._ids if resources <= self._ids.keys() else self.refresh(session)
+        """The ids of the resources, those that were not known among them added. For a registry that ends with its transaction."""
+        known = self.known(session, resources)
         missing = sorted(resources - known.keys())
         if missing:
             rows = [
@@ -42,5 +46,4 @@ class Registry:
             ]
             session.execute("add_resource_keys", rows=rows)
             known = self.refresh(session)
-            self._ids = {}  # a rollback would take the new ones back
         return known

@@ -16,6 +16,7 @@ from dmsjournal.documents import Key, as_json, canonical, described, same_value
 from dmsjournal.errors import InvalidRequest, Unavailable
 from dmsjournal.resources import ResourceKey
 from dmsjournal.session import Session
+from dmsjournal.stored import read_documents
 
 logger = logging.getLogger(__name__)
 
@@ -73,10 +74,11 @@ def _rekey(
 def _rewrite_bodies(session: Session, moved: Mapping[int, _KeyValues]) -> None:
     """A value at the top of a body, under a name of the key, becomes the key's."""
     rows = []
-    for row in session.execute("bodies_of", document_ids=list(moved)).all():
-        body = row.body | {name: value for name, value in moved[row.document_id].items() if name in row.body}
-        if body != row.body:
-            rows.append({"document_id": row.document_id, **body_columns(as_json("body", body))})
+    for document_id, stored in read_documents(session, list(moved)).items():
+        before = stored.body or {}
+        body = {**before, **{name: value for name, value in moved[document_id].items() if name in before}}
+        if body != before:
+            rows.append({"document_id": document_id, **body_columns(as_json("body", body))})
     if rows:
         session.execute("update_bodies", rows=rows)
 

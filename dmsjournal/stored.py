@@ -21,13 +21,15 @@ class StoredDocument:
     body: Mapping[str, object] | None
 
 
-def read_documents(
-    session: Session, resources: Mapping[int, ResourceKey], document_ids: Sequence[int]
-) -> dict[int, StoredDocument]:
+def read_documents(session: Session, document_ids: Sequence[int]) -> dict[int, StoredDocument]:
     """The documents that exist, by id; see Journal.documents."""
     return {
         row.document_id: StoredDocument(
-            row.document_id, row.document_uuid, resources[row.resource_key_id], row.key_values, row.body
+            row.document_id,
+            row.document_uuid,
+            ResourceKey(row.project_name, row.resource_name, row.resource_version),
+            row.key_values,
+            row.body,
         )
         for row in session.execute("read_documents", document_ids=sorted(set(document_ids)))
     }

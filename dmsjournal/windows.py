@@ -25,6 +25,13 @@ def checked_size(parameter: str, value: object, most: int = 1_000_000) -> int:
     return value
 
 
+def checked_id(parameter: str, value: object) -> int:
+    """The value as a document id: a whole number of 64 bits. Raises InvalidRequest naming the parameter."""
+    if isinstance(value, bool) or not isinstance(value, int) or not _LOWEST_ID <= value < -_LOWEST_ID:
+        raise InvalidRequest(parameter, value, "a document id is a whole number of 64 bits")
+    return value
+
+
 @dataclass(frozen=True, slots=True)
 class ChangeVersions:
     """What a database holds: `oldest`, 0 while nothing was pruned, else the floor plus one; `newest`, the horizon."""
@@ -77,9 +84,7 @@ class Cursor:
 
     def __post_init__(self) -> None:
         checked_version("cursor.change_version", self.change_version)
-        number = isinstance(self.document_id, int) and not isinstance(self.document_id, bool)
-        if not number or not _LOWEST_ID <= self.document_id < -_LOWEST_ID:
-            raise InvalidRequest("cursor.document_id", self.document_id, "a document id is a whole number of 64 bits")
+        checked_id("cursor.document_id", self.document_id)
 
     @classmethod
     def before(cls, version: int) -> Cursor:

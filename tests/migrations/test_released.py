@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dmsjournal import statements
+from dmsjournal import connecting, migrating, statements
 from tests.helpers import digest
 
 LISTED = statements.shipped("migrations") / "released.sha256"
@@ -36,3 +36,7 @@ def test_migrations_call_frozen_files_only_and_all_of_them(engine: str) -> None:
     sql = statements.shipped("sql") / engine
     names = {file.relative_to(sql).as_posix().removesuffix(".sql") for file in sql.rglob("*.sql")}
     assert called == {name for name in names if re.search(r"\.(v\d+|drop)$", name)}
+
+
+def test_the_package_needs_the_newest_revision_that_it_ships() -> None:
+    assert migrating.newest() == connecting.REVISION  # written out there, so that reading does not import Alembic

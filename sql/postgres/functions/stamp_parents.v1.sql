@@ -27,7 +27,8 @@ BEGIN
         WHERE edge.ParentDocumentId = orphan.ParentDocumentId AND edge.ChildDocumentId = orphan.ChildDocumentId;
     END IF;
     WITH involved AS MATERIALIZED (
-        SELECT e.ParentDocumentId, e.ParentResourceKeyId, c.ResourceKeyId AS ChildResourceKeyId, coalesce(c.IdentityVersion, 9223372036854775807) AS IdentityVersion
+        SELECT e.ParentDocumentId, e.ParentResourceKeyId, c.ResourceKeyId AS ChildResourceKeyId,
+               coalesce(c.IdentityVersion, 9223372036854775807) AS IdentityVersion
         FROM changed AS e
         LEFT JOIN LATERAL (  -- a child that this statement deletes is not there: whatever its stamps were, the parent's is newer
             SELECT ResourceKeyId, IdentityVersion FROM dms.Document WHERE DocumentId = e.ChildDocumentId OFFSET 0) AS c ON true

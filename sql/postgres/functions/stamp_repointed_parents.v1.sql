@@ -21,7 +21,8 @@ BEGIN
         (SELECT ParentDocumentId, ChildDocumentId, ParentResourceKeyId FROM removed
          EXCEPT SELECT ParentDocumentId, ChildDocumentId, ParentResourceKeyId FROM added)
     ), involved AS MATERIALIZED (
-        SELECT e.ParentDocumentId, e.ParentResourceKeyId, c.ResourceKeyId AS ChildResourceKeyId, coalesce(c.IdentityVersion, 9223372036854775807) AS IdentityVersion
+        SELECT e.ParentDocumentId, e.ParentResourceKeyId, c.ResourceKeyId AS ChildResourceKeyId,
+               coalesce(c.IdentityVersion, 9223372036854775807) AS IdentityVersion
         FROM changed AS e
         LEFT JOIN LATERAL (  -- a child that this statement deletes is not there: whatever its stamps were, the parent's is newer
             SELECT ResourceKeyId, IdentityVersion FROM dms.Document WHERE DocumentId = e.ChildDocumentId OFFSET 0) AS c ON true
