@@ -5,7 +5,7 @@
 CREATE FUNCTION dms.journal_delete() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER  -- writers have no right on the journals
 SET search_path = pg_catalog, pg_temp  -- fixed: a restore empties it (acceptance 58), a caller may poison it
-SET enable_seqscan = off SET enable_bitmapscan = off AS $$  -- right for one row and for a million: see stamp_parents.v1.sql
+SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off AS $$  -- right for one row and for a million: see stamp_parents.v1.sql
 DECLARE
     this_transaction bigint;
     referred bigint;

@@ -5,7 +5,8 @@
 -- first call, and no kept join of two transition tables is right for one row and for a million (docs/how-it-works.md, Kept plans).
 CREATE FUNCTION dms.journal_update() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER  -- writers have no right on the journals
-SET search_path = pg_catalog, pg_temp AS $$  -- fixed: a restore empties it (acceptance 58), a caller may poison it
+SET search_path = pg_catalog, pg_temp  -- fixed: a restore empties it (acceptance 58), a caller may poison it
+SET jit = off AS $$  -- the plan of a large first statement is kept for small ones: see stamp_parents.v1.sql
 DECLARE
     this_transaction bigint;
     floor bigint := nullif(current_setting('dms.entered_at', true), '');

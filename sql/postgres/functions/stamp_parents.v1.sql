@@ -6,11 +6,11 @@
 -- stamp_repointed_parents.v1.sql. Keeps dms.ResourceDependency on the way.
 -- Plans are kept for the session, so only those may exist that are right for one edge and for a million: each lookup is a
 -- LATERAL that cannot be flattened (OFFSET 0), by index (the settings), and the update finds its rows from an array, in ascending
--- order of the key, which is the order in which all our writers lock.
+-- order of the key, which is the order in which all our writers lock. A plan that was dear once would be compiled at each call (jit).
 CREATE FUNCTION dms.stamp_parents() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER  -- writers of edges need no right on the journals
 SET search_path = pg_catalog, pg_temp
-SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
 DECLARE
     this_transaction bigint;
     floor bigint := coalesce(nullif(current_setting('dms.entered_at', true), '')::bigint, 9223372036854775807);
