@@ -98,6 +98,8 @@ def _as_journal_error(error: exc.DBAPIError) -> JournalError:
         return DatabaseRefused(code, message, "check the database in the URL")
     if code is None and isinstance(error, exc.ProgrammingError):
         return InvalidRequest("url", message, "see the driver's documentation for the options after the question mark")
+    if code is None and re.match(r"failed to resolve host|connection (failed|is bad)", message):
+        return Unavailable(message, "check the host and the port in the URL; if they are right, try again when the server is up")
     if code in _RETRY or (code or "").startswith("08") or code is None or error.connection_invalidated:
         return Unavailable(message)
     if code == "42501":

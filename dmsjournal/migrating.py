@@ -27,9 +27,15 @@ def upgrade(url: str | sa.URL, revision: str = "head", *, lock_timeout: str = "5
     """Installs the journal, or brings it to a revision, in one transaction.
 
     `lock_timeout` is how long it waits for any lock before it gives up and changes nothing (PostgreSQL units; 0 waits for ever).
-    Raises MigrationRefused, with nothing changed; InvalidRequest, Unavailable, DatabaseRefused.
+    Raises MigrationRefused, with nothing changed; InvalidRequest, also for a revision that the database is past; Unavailable,
+    DatabaseRefused.
     """
-    _online(url, lock_timeout, lambda config: command.upgrade(config, revision))
+
+    def migrate(config: Config) -> None:
+        _refuse_below(config, revision)
+        command.upgrade(config, revision)
+
+    _online(url, lock_timeout, migrate)
 
 
 def downgrade(url: str | sa.URL, revision: str, *, lock_timeout: str = "5s") -> None:
@@ -111,6 +117,17 @@ def _online(url: str | sa.URL, lock_timeout: str, migrate: Callable[[Config], No
             migrate(config)
     finally:
         engine.dispose()
+
+
+def _refuse_below(config: Config, revision: str) -> None:
+    """Raises InvalidRequest where the database is past the revision already: Alembic would do nothing, and say nothing."""
+    scripts, conn = ScriptDirectory.from_config(config), config.attributes["connection"]
+    with conn.begin():  # ends before the migrations begin theirs
+        heads = MigrationContext.configure(conn, opts={"version_table_schema": "dms"}).get_current_heads()
+    for head in heads:
+        known = scripts.get_revision(head)  # raises CommandError where it is another release's
+        if head != revision and revision in {script.revision for script in scripts.iterate_revisions(known.revision, "base")}:
+            raise InvalidRequest("revision", revision, f"the database is at {head}, past it: downgrade to it, or upgrade to head")
 
 
 @contextmanager

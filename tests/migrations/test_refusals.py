@@ -172,5 +172,16 @@ def test_a_database_that_is_not_there_is_told_apart_from_a_wrong_password(empty:
     with pytest.raises(dj.DatabaseRefused, match="password") as refused:
         migrating.upgrade(url.set(password="wr0ng"))
     assert "wr0ng" not in str(refused.value)
-    with pytest.raises(dj.Unavailable):
-        migrating.upgrade(url.set(port=1))
+    for away in (url.set(port=1), url.set(host="no.such.host.invalid")):
+        with pytest.raises(dj.Unavailable, match="check the host and the port"):
+            migrating.upgrade(away)
+
+
+@pytest.mark.acceptance("57")
+def test_an_upgrade_to_a_revision_that_the_database_is_past_is_refused(empty: str) -> None:
+    migrating.upgrade(empty)
+    with pytest.raises(dj.InvalidRequest, match=r"'0003'.*is at 0006, past it: downgrade"):
+        migrating.upgrade(empty, "0003")
+    migrating.upgrade(empty, "0006")
+    migrating.downgrade(empty, "0003")
+    assert migrating.current(empty) == "0003"
