@@ -310,7 +310,7 @@ def _print(items: Iterable[object], json: bool, string_versions: bool) -> None:
         record: dict[str, Any] = msgspec.to_builtins(item, builtin_types=(Decimal,))
         if json:
             strings = {name: str(record[name]) for name in _VERSIONS_AND_IDS if string_versions and name in record}
-            print(statements.rows(record | strings))
+            print(_encodable(statements.rows(record | strings)))
             continue
         values = [value if isinstance(value, str) else statements.rows(value) for value in record.values()]
         if not sys.stdout.isatty():
@@ -320,6 +320,17 @@ def _print(items: Iterable[object], json: bool, string_versions: bool) -> None:
             widths = [max(map(len, pair)) for pair in zip(record, values, strict=True)]
             typer.secho(_aligned(record, widths), bold=True)
         print(_aligned(values, widths))
+
+
+def _encodable(text: str) -> str:
+    """JSON as the terminal can show it: where it cannot, characters are escaped as JSON escapes them."""
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        units = text.encode("utf-16-be")
+        codes = (int.from_bytes(units[i : i + 2]) for i in range(0, len(units), 2))
+        return "".join(chr(code) if code < 128 else f"\\u{code:04x}" for code in codes)
+    return text
 
 
 def _aligned(values: Iterable[str], widths: list[int]) -> str:

@@ -15,6 +15,7 @@ from dmsjournal.errors import DatabaseRefused, InvalidRequest, JournalError, Not
 
 REVISION = "0006"  # the newest migration; this program reads nothing older
 
+_NOT_FROM_A_URL = {"autocommit", "context", "cursor_factory", "prepare_threshold", "row_factory"}  # psycopg takes objects there
 _RETRY = {"40001", "40P01", "55P03", "57014", "57P01", "57P02", "57P03", "53200", "53300", "25P02"}
 _MISSING = {"3F000", "42P01", "42883", "42703"}
 _WRONG_LOGIN = {"28P01", "28000", "3D000"}
@@ -33,6 +34,9 @@ def engine_for(url: str | sa.URL) -> sa.Engine:
         raise InvalidRequest("url", shown(parsed), "this version speaks postgresql+psycopg://")
     if not parsed.database:
         raise InvalidRequest("url", shown(parsed), "name the database at its end, after the slash")
+    refused = sorted(_NOT_FROM_A_URL & parsed.query.keys())
+    if refused:
+        raise InvalidRequest("url", shown(parsed), f"{refused[0]} is no option of libpq's: leave it out")
     # READ COMMITTED whatever the database's default: each statement its own snapshot, so that the one which reads comes after the
     # horizon's (invariant 5). Nothing prepared: a kept plan would be one for any number of rows.
     engine = sa.create_engine(
@@ -68,6 +72,8 @@ def translated() -> Iterator[None]:
         yield
     except exc.TimeoutError as error:
         raise Unavailable("no connection became free in the pool", "try again, or use more journals") from error
+    except exc.ResourceClosedError as error:
+        raise InvalidRequest("transaction", "an ended one", "its block is left: open another one") from error
     except exc.PendingRollbackError as error:
         raise Unavailable("the transaction has ended with an error", "let the error leave the block, and try again") from error
     except exc.DBAPIError as error:
@@ -88,7 +94,7 @@ def _as_journal_error(error: exc.DBAPIError) -> JournalError:
         return NotInstalled(None, REVISION)
     if code in ("DJ001", "DJ004"):
         return UnsupportedCapability(message, hint or "")
-    if code in ("DJ002", "DJ003", "DJ005"):
+    if code in ("DJ002", "DJ003", "DJ005", "DJ008"):
         return InvalidRequest("statement", message, hint or "")
     if code in _WRONG_VALUE or isinstance(error, exc.DataError):
         return InvalidRequest("value", message, "the database cannot hold it")

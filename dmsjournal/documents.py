@@ -34,6 +34,7 @@ class Reference:
     def __post_init__(self) -> None:
         checked_resource("reference.resource", self.resource)
         checked_key("reference.key_values", self.key_values)
+        object.__setattr__(self, "key_values", dict(self.key_values))
         object.__setattr__(self, "key", canonical(self.resource, self.key_values))
         if not isinstance(self.identity_component, bool):
             raise InvalidRequest("reference.identity_component", self.identity_component, "it is true or false")
@@ -58,10 +59,14 @@ class Document:
     def __post_init__(self) -> None:
         checked_new(checked_resource("resource", self.resource))
         checked_key("key_values", self.key_values)
+        object.__setattr__(self, "key_values", dict(self.key_values))  # written as it was checked
         object.__setattr__(self, "key", canonical(self.resource, self.key_values))
         if not isinstance(self.body, Mapping):
             raise InvalidRequest("body", self.body, "it is a JSON object")
         object.__setattr__(self, "body_json", as_json("body", self.body))  # written as it was checked
+        if not isinstance(self.references, Sequence):
+            raise InvalidRequest("references", self.references, "pass a list of references")
+        object.__setattr__(self, "references", tuple(self.references))
         for reference in self.references:
             if not isinstance(reference, Reference):
                 raise InvalidRequest("references", reference, "pass Reference(resource, key_values, identity_component=…)")
@@ -72,9 +77,9 @@ class Document:
         return described(self.resource, self.key_values)
 
 
-def described(resource: ResourceKey, key_values: Mapping[str, object] | None) -> str:
-    """A document as messages name it."""
-    return f"{resource} {dict(key_values or {})!a}"
+def described(resource: ResourceKey, key_values: object) -> str:
+    """A document as messages name it; its key may be what another program wrote."""
+    return f"{resource} {dict(key_values) if isinstance(key_values, Mapping) else key_values!a}"
 
 
 def checked_resource(parameter: str, resource: object) -> ResourceKey:
@@ -103,7 +108,7 @@ def as_json(parameter: str, value: object) -> bytes:
     try:
         text = _ENCODER.encode(value)
         if len(text) > _MAX_DIGITS or any(word in text for word in _SUSPECT):
-            _check_numbers(parameter, value)
+            _check_numbers(parameter, msgspec.to_builtins(value, builtin_types=(Decimal,)))
     except UnicodeEncodeError as error:
         raise InvalidRequest(parameter, error.object, "it holds an unpaired surrogate, which is no character") from error
     except (TypeError, ValueError, OverflowError) as error:

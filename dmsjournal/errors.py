@@ -24,7 +24,10 @@ class InvalidRequest(JournalError):
         self.parameter, self.value, self.remedy = parameter, value, remedy
 
     def __str__(self) -> str:
-        shown = ascii(self.value)  # what is wrong with it may be that it cannot be printed
+        try:
+            shown = ascii(self.value)  # what is wrong with it may be that it cannot be printed
+        except (ValueError, RecursionError):  # a number of thousands of digits, or what is nested as deeply
+            shown = f"<{type(self.value).__name__} that is too long to show>"
         return f"{self.parameter} = {shown if len(shown) <= 200 else shown[:200] + '...'}: {self.remedy}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
@@ -23,7 +24,7 @@ from dmsjournal.resources import ResourceKey
 from dmsjournal.session import Session
 from dmsjournal.stored import StoredDocument, read_documents
 from dmsjournal.walks import PageReader, Walk
-from dmsjournal.windows import ChangeVersions, Cursor, Window, checked_cursor, checked_id, checked_size
+from dmsjournal.windows import ChangeVersions, Cursor, Window, checked_cursor, checked_ids, checked_size
 from dmsjournal.writing import WriteTransaction
 
 _Item = TypeVar("_Item")
@@ -50,6 +51,7 @@ class Journal:
         self._horizon = Horizon()
         self._ids_of = ""  # the history that the registry was read in
         self._is_installed = False  # not known yet
+        self._process = os.getpid()
 
     def __enter__(self) -> Journal:
         return self
@@ -67,6 +69,9 @@ class Journal:
     @contextmanager
     def _session(self) -> Iterator[Session]:
         """A connection in a transaction of its own. Each statement has a snapshot of its own (READ COMMITTED)."""
+        if self._process != os.getpid():  # a fork: the connections are the parent's, and stay open for it
+            self._pool.dispose(close=False)
+            self._process = os.getpid()
         try:
             if not self._is_installed:
                 self._check_installed()
@@ -198,7 +203,7 @@ class Journal:
 
         Raises InvalidRequest for an id that is no whole number of 64 bits. Source: docs/how-it-works.md, Etags.
         """
-        wanted = [checked_id("document_ids", document_id) for document_id in document_ids]
+        wanted = checked_ids("document_ids", document_ids)
         with self._session() as session:
             return derive(session, wanted)
 
@@ -207,7 +212,7 @@ class Journal:
 
         Raises InvalidRequest for an id that is no whole number of 64 bits.
         """
-        wanted = [checked_id("document_ids", document_id) for document_id in document_ids]
+        wanted = checked_ids("document_ids", document_ids)
         with self._session() as session:
             return read_documents(session, wanted)
 

@@ -169,6 +169,8 @@ class LineFile:
 def opened(path: str | os.PathLike[str]) -> Iterator[LineFile]:
     """The lines of the file, of standard input where the path is `-`. Raises InvalidRequest, also while they are read."""
     name = os.fspath(path)
+    if name == "-" and sys.stdin is None:
+        raise InvalidRequest("file", name, "standard input is closed: name a file, or pipe the lines in")
     if name == "-":
         yield LineFile("standard input", sys.stdin.buffer, None)
         return

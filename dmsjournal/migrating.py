@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import re
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -21,6 +22,7 @@ from dmsjournal.connecting import engine_for, translated
 from dmsjournal.errors import DatabaseRefused, InvalidRequest, MigrationRefused, NotInstalled, Unavailable
 
 _LOCK_TIMEOUT = re.compile(r"\d+(ms|s|min)?")
+_ONE_AT_A_TIME = threading.Lock()  # what Alembic's migrations reach, `op` and `context`, is one for the process
 
 
 def upgrade(url: str | sa.URL, revision: str = "head", *, lock_timeout: str = "5s") -> None:
@@ -30,6 +32,10 @@ def upgrade(url: str | sa.URL, revision: str = "head", *, lock_timeout: str = "5
     Raises MigrationRefused, with nothing changed; InvalidRequest, also for a revision that the database is past; Unavailable,
     DatabaseRefused.
     """
+
+    _checked_revision(revision)
+    if revision == "base":
+        raise InvalidRequest("revision", revision, "an upgrade leads to a revision; downgrade removes the journal")
 
     def migrate(config: Config) -> None:
         _refuse_below(config, revision)
@@ -43,6 +49,7 @@ def downgrade(url: str | sa.URL, revision: str, *, lock_timeout: str = "5s") -> 
 
     Raises what upgrade raises.
     """
+    _checked_revision(revision)
     _online(url, lock_timeout, lambda config: command.downgrade(config, revision))
 
 
@@ -51,13 +58,15 @@ def script(engine: str = "postgres", revision: str = "head", *, down: bool = Fal
 
     A downgrade needs a range. Raises InvalidRequest.
     """
+    _checked_revision(revision)
     output = io.StringIO()
     config = _config(engine, lock_timeout)
     config.output_buffer = output
     if down and ":" not in revision:
         raise InvalidRequest("revision", revision, "a downgrade script needs both ends, such as head:base")
     try:
-        (command.downgrade if down else command.upgrade)(config, revision, sql=True)
+        with _ONE_AT_A_TIME:
+            (command.downgrade if down else command.upgrade)(config, revision, sql=True)
     except util.CommandError as error:
         raise InvalidRequest("revision", revision, str(error)) from error
     return output.getvalue()
@@ -96,7 +105,7 @@ def run(*names: str) -> None:
 
 def checked_lock_timeout(lock_timeout: str) -> str:
     """The lock timeout. Raises InvalidRequest."""
-    if not _LOCK_TIMEOUT.fullmatch(lock_timeout):
+    if not isinstance(lock_timeout, str) or not _LOCK_TIMEOUT.fullmatch(lock_timeout):
         raise InvalidRequest("lock_timeout", lock_timeout, "write it like 500ms, 5s or 1min; 0 waits for ever")
     return lock_timeout
 
@@ -111,12 +120,18 @@ def _config(engine: str, lock_timeout: str) -> Config:
 def _online(url: str | sa.URL, lock_timeout: str, migrate: Callable[[Config], None]) -> None:
     engine = engine_for(url)
     try:
-        with _refusals(), translated(), engine.connect() as conn:
+        with _ONE_AT_A_TIME, _refusals(), translated(), engine.connect() as conn:
             config = _config(statements.engine_name(engine.dialect.name), lock_timeout)
             config.attributes["connection"] = conn
             migrate(config)
     finally:
         engine.dispose()
+
+
+def _checked_revision(revision: object) -> None:
+    """Raises InvalidRequest for what can be no revision."""
+    if not isinstance(revision, str) or not revision.strip():
+        raise InvalidRequest("revision", revision, "name one of this release, such as `head`")
 
 
 def _refuse_below(config: Config, revision: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from dmsjournal.documents import checked_resource
 from dmsjournal.errors import InvalidRequest, near_matches
 from dmsjournal.resources import ResourceKey
@@ -17,7 +19,10 @@ class Registry:
     def refresh(self, session: Session) -> dict[ResourceKey, int]:
         """All resources and their ids, as of now."""
         rows = session.execute("resource_keys")
-        found = {ResourceKey(row.project_name, row.resource_name, row.resource_version): row.resource_key_id for row in rows}
+        found = {}
+        for row in rows:
+            with suppress(InvalidRequest):  # names that another program wrote, and that nobody can ask for
+                found[ResourceKey(row.project_name, row.resource_name, row.resource_version)] = row.resource_key_id
         self._ids = found
         return found
 

@@ -53,9 +53,9 @@ def _rekey(
         raise Unavailable(f"document {document_id} was deleted or given another key meanwhile")
     new = {document_id: dict(new_key_values)}
     for parent_id, child_ids in _children_first(edges, document_id):
-        key_values = dict(rows[parent_id].key_values or {})
+        key_values = dict(_key_values(rows[parent_id]))
         for child_id in child_ids:
-            key_values = _follow(key_values, rows[child_id].key_values or {}, new[child_id], parent_id)
+            key_values = _follow(key_values, _key_values(rows[child_id]), new[child_id], parent_id)
         new[parent_id] = key_values
 
     moved = {
@@ -66,7 +66,8 @@ def _rekey(
     if not moved:
         return 0
     _refuse_taken(session, {i: (rows[i].resource_key_id, names[rows[i].resource_key_id], key) for i, key in moved.items()})
-    session.execute("rekey_documents", rows=[{"document_id": i, "key_values": new[i]} for i in sorted(new)])
+    key_values_of = {i: new[i] if i in moved else rows[i].key_values for i in new}  # what does not move stays as it is written
+    session.execute("rekey_documents", rows=[{"document_id": i, "key_values": key_values_of[i]} for i in sorted(new)])
     _rewrite_bodies(session, moved)
     return len(new)
 
@@ -84,7 +85,12 @@ def _rewrite_bodies(session: Session, moved: Mapping[int, _KeyValues]) -> None:
 
 
 def _key(names: Mapping[int, ResourceKey], row: Any) -> Key:
-    return canonical(names[row.resource_key_id], row.key_values or {})
+    return canonical(names[row.resource_key_id], _key_values(row))
+
+
+def _key_values(row: Any) -> _KeyValues:
+    """A document's key values; none where another program wrote something else there, which no key can follow."""
+    return row.key_values if isinstance(row.key_values, Mapping) else {}
 
 
 def _locked_closure(

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import sys
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
@@ -51,5 +56,36 @@ _DECODER = msgspec.json.Decoder(float_hook=Decimal)  # 7.20 stays 7.20
 
 
 def decoded(text: str | bytes) -> Any:
-    """A JSON value of the database's; numbers that are not whole are Decimals."""
-    return _DECODER.decode(text)
+    """A JSON value of the database's. Numbers that are not whole are Decimals, and so are those with thousands of digits."""
+    try:
+        return _DECODER.decode(text)
+    except (msgspec.DecodeError, RecursionError):  # what a database holds, another program may have written: it must be readable
+        return _in_a_deep_thread(lambda: json.loads(text, parse_int=_whole_number, parse_float=Decimal))
+
+
+def _whole_number(text: str) -> int | Decimal:
+    return int(text) if len(text) <= _INT_DIGITS else Decimal(text)
+
+
+def _in_a_deep_thread(work: Callable[[], Any]) -> Any:
+    """What the work returns, done with a stack for values that are nested thousands deep."""
+    before = threading.stack_size(_STACK_BYTES)
+    try:
+        with ThreadPoolExecutor(1) as thread:
+            return thread.submit(_with_recursion, work).result()
+    finally:
+        threading.stack_size(before)
+
+
+def _with_recursion(work: Callable[[], Any]) -> Any:
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, _DEPTH))
+    try:
+        return work()
+    finally:
+        sys.setrecursionlimit(limit)
+
+
+_INT_DIGITS = 4_000  # of Python's own limit, 4,300
+_DEPTH = 50_000  # what PostgreSQL's own stack allows is far less
+_STACK_BYTES = 256 * 1024 * 1024

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from dmsjournal.errors import InvalidRequest
@@ -30,6 +31,13 @@ def checked_id(parameter: str, value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not _LOWEST_ID <= value < -_LOWEST_ID:
         raise InvalidRequest(parameter, value, "a document id is a whole number of 64 bits")
     return value
+
+
+def checked_ids(parameter: str, values: object) -> list[int]:
+    """The values as document ids. Raises InvalidRequest naming the parameter."""
+    if not isinstance(values, Iterable) or isinstance(values, str | bytes):
+        raise InvalidRequest(parameter, values, "pass a list of document ids")
+    return [int(checked_id(parameter, value)) for value in values]
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from dmsjournal.resources import ResourceKey
 from dmsjournal.session import Session
 
 _BATCH = 1_000  # documents that are written together
+_BATCH_BYTES = 64 * 1024 * 1024  # of their bodies: a statement's parameter has 1 GiB at most
 
 
 class WriteTransaction:
@@ -24,6 +25,7 @@ class WriteTransaction:
 
     def __init__(self, session: Session) -> None:
         self._session = session
+        self._is_rejecting = False
         self._registry = Registry()  # its own: a resource that this transaction adds is not there if it rolls back
 
     def upsert(self, document: Document) -> Upserted:
@@ -38,8 +40,12 @@ class WriteTransaction:
         """Upserts documents in their order, thousands a second; each may refer to those before it.
 
         `rejected` is called with the position (from 0) and the error of a document that cannot be written because of what it
-        refers to or of its uuid; the others are written, and the result leaves it out. Without it the error is raised.
+        refers to or of its uuid; the others are written, and the result leaves it out. Without it the error is raised. It may not
+        write: what it would write belongs after this call.
         """
+        if isinstance(documents, Document) or not isinstance(documents, Iterable):
+            raise InvalidRequest("documents", documents, "pass several; upsert writes one")
+        self._refuse_while_rejecting()
         outcomes: list[Upserted] = []
         start = 0
         for batch in _batches(documents):
@@ -47,7 +53,11 @@ class WriteTransaction:
             def reject(position: int, error: JournalError, start: int = start) -> None:
                 if rejected is None:
                     raise error
-                rejected(start + position, error)
+                self._is_rejecting = True
+                try:
+                    rejected(start + position, error)
+                finally:
+                    self._is_rejecting = False
 
             with translated():
                 outcomes += upsert_batch(self._session, self._registry, batch, reject)
@@ -61,6 +71,7 @@ class WriteTransaction:
 
         Raises ReferencedDocument, naming a referrer, where others refer to it; InvalidRequest, Unavailable.
         """
+        self._refuse_while_rejecting()
         with translated():
             return self._delete(resource, key_values, document_uuid)
 
@@ -89,12 +100,18 @@ class WriteTransaction:
         Raises InvalidRequest (no such document, the new key is taken, or it is not clear which of a key's values follows) and
         Unavailable.
         """
+        self._refuse_while_rejecting()
         checked_key("new_key_values", new_key_values)
         with translated():
             document_id = self._find_one(resource, key_values, None)
             if document_id is None:
                 raise InvalidRequest("key_values", dict(key_values), f"{resource} has no document with this key")
             return rekey(self._session, self._registry.refresh(self._session), document_id, key_values, new_key_values)
+
+    def _refuse_while_rejecting(self) -> None:
+        """Raises InvalidRequest inside a `rejected`: what its batch has found would not be so any more."""
+        if self._is_rejecting:
+            raise InvalidRequest("rejected", "a callback that writes", "collect what it is called with, and write afterwards")
 
     def _find_one(self, resource: ResourceKey, key_values: Mapping[str, object] | None, document_uuid: UUID | None) -> int | None:
         checked_resource("resource", resource)
@@ -116,12 +133,15 @@ def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
     """Runs of documents with different keys: a key's second document is written after its first."""
     batch: list[Document] = []
     keys: set[Key] = set()
+    size = 0
     for document in documents:
         if not isinstance(document, Document):
             raise InvalidRequest("document", document, "pass a Document(resource, key_values, body, references)")
-        if len(batch) == _BATCH or document.key in keys:
-            yield batch
-            batch, keys = [], set()
+        if len(batch) == _BATCH or size + len(document.body_json) > _BATCH_BYTES or document.key in keys:
+            if batch:
+                yield batch
+            batch, keys, size = [], set(), 0
+        size += len(document.body_json)
         batch.append(document)
         keys.add(document.key)
     if batch:

@@ -119,15 +119,14 @@ def test_no_stamp_is_given_that_was_reported_as_newest_whatever_the_readers_defa
 
 
 @pytest.mark.acceptance("37")
-def test_no_stamp_is_given_that_an_asynchronous_commit_showed(server: Mortal) -> None:
-    """The database's default: the commit is seen, its log is not flushed, until a reader has the horizon.
-
-    A writer that sets it for its own session cannot be known by a reader: README says what the journal needs.
-    """
+@pytest.mark.parametrize("whose", ["the session's", "the database's"])
+def test_no_stamp_is_given_that_an_asynchronous_commit_showed(server: Mortal, whose: str) -> None:
+    """A commit that is not flushed would be seen before a crash can no longer take it back: it is flushed all the same."""
     race = Race(server.url)
     document, _ = race.committed(lambda w: w.create())[0]
     database = race.look("SELECT current_database()").scalar_one()
-    race.look(f"ALTER DATABASE {database} SET synchronous_commit = off")  # of the sessions that begin after this
+    if whose == "the database's":
+        race.look(f"ALTER DATABASE {database} SET synchronous_commit = off")  # of the sessions that begin after this
     race.journal.close()
     shown = stamps_that_a_crash_may_take_back(race, document, asynchronous=True)
     race.reader.step()

@@ -93,15 +93,20 @@ MUTATIONS = [
     ),
     Mutation(
         "a stamp at or below the floor is not refused",
-        test_stamping_races.test_a_setting_above_the_sequence_is_refused,
+        test_stamping_races.test_a_setting_that_no_transaction_can_have_is_refused,
         (("functions/stamp_update.v1", "IF floor OPERATOR(pg_catalog.<) 0 OR stamp", "IF false AND stamp"),),
-        ("touch",),
+        ("touch", "1000"),
+    ),
+    Mutation(
+        "a floor below zero is not refused",
+        test_stamping_races.test_a_setting_that_no_transaction_can_have_is_refused,
+        (("functions/enter_change.v1", "IF floor OPERATOR(pg_catalog.<) 0 OR floor", "IF floor"),),
+        ("delete", "-5"),
     ),
     Mutation(
         "a floor above the sequence is not refused",
-        test_stamping_races.test_a_setting_above_the_sequence_is_refused,
-        (("functions/enter_change.v1", "IF floor OPERATOR(pg_catalog.<) 0 OR floor", "IF false AND floor"),),
-        ("delete",),
+        test_stamping_races.test_a_setting_that_is_taken_back_in_time_is_refused,
+        (("functions/enter_change.v1", " OR floor OPERATOR(pg_catalog.>) newest THEN", " THEN"),),
     ),
     Mutation(
         "the lock outlives its savepoint and its transaction",
@@ -147,7 +152,7 @@ MUTATIONS = [
     Mutation(
         "a delete does not enter",
         test_commit_order.test_a_delete_that_is_not_committed_holds_newest,
-        (("functions/journal_delete.v1", "    PERFORM dms.enter_change();", "    PERFORM 1;"),),
+        (("functions/journal_delete.v1", "    floor := dms.enter_change();", "    floor := 0;"),),
     ),
     Mutation(
         "the locks are read before the sequence",

@@ -223,12 +223,13 @@ def test_a_setting_that_hides_a_delete_does_not(race: Race) -> None:
 
 
 @pytest.mark.acceptance("17")
+@pytest.mark.parametrize("written", ["1000", "-5"])
 @pytest.mark.parametrize("operation", ["touch", "delete"])
-def test_a_setting_above_the_sequence_is_refused(race: Race, operation: str) -> None:
-    """Else its lock would let newest pass the stamps that are drawn below it."""
+def test_a_setting_that_no_transaction_can_have_is_refused(race: Race, operation: str, written: str) -> None:
+    """Above the sequence its lock would let newest pass the stamps that are drawn below it, below 0 it would be nobody's lock."""
     (a, _), (b, _) = race.committed(lambda w: w.create(), lambda w: w.create())
     race.reader.step()
-    race.first.sql("SELECT set_config('dms.entered_at', '1000', true)")
+    race.first.sql(f"SELECT set_config('dms.entered_at', '{written}', true)")
     code = None
     try:
         stamp = getattr(race.first, operation)(a)
@@ -239,6 +240,20 @@ def test_a_setting_above_the_sequence_is_refused(race: Race, operation: str) -> 
         race.second.commit()
         race.reader.step()
         assert race.reader.passed < stamp
+    assert code == "DJ003"
+
+
+@pytest.mark.acceptance("17")
+def test_a_setting_that_is_taken_back_in_time_is_refused(race: Race) -> None:
+    """The lock is taken on what the setting says before the statement; what it says afterwards is another matter."""
+    race.committed(lambda w: w.create())
+    race.first.sql("SELECT set_config('dms.entered_at', '1000', true)")
+    rewrite = "CASE WHEN set_config('dms.entered_at', '0', true) IS NOT NULL THEN 1 END"
+    code = None
+    try:
+        race.first.sql(f"INSERT INTO dms.Document (ResourceKeyId) SELECT {rewrite}")
+    except sa.exc.DBAPIError as error:
+        code = error.orig.sqlstate  # type: ignore[union-attr]
     assert code == "DJ003"
 
 

@@ -2,6 +2,8 @@
 
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import astuple
 from functools import partial
 
@@ -97,8 +99,10 @@ def test_upgrading_what_is_up_to_date_changes_nothing(empty: str, admin: sa.Conn
 
 
 @pytest.mark.acceptance("54")
-@pytest.mark.parametrize("down_to", ["base", "0001", "0002", "0003", "0004", "0005"])
-def test_documents_outlive_a_removal_and_have_one_event_each_afterwards(empty: str, admin: sa.Connection, down_to: str) -> None:
+@pytest.mark.parametrize(("down_to", "expiries"), [("base", 3), ("0001", 3), ("0002", 3), ("0003", 2), ("0004", 1), ("0005", 0)])
+def test_documents_outlive_a_removal_and_have_one_event_each_afterwards(
+    empty: str, admin: sa.Connection, down_to: str, expiries: int
+) -> None:
     migrating.upgrade(empty)
     populate(empty)
     installed, reached = catalog(admin), drawn(admin)
@@ -108,6 +112,7 @@ def test_documents_outlive_a_removal_and_have_one_event_each_afterwards(empty: s
     migrating.upgrade(empty)
     assert catalog(admin) == installed
     assert commit(admin, "SELECT * FROM dms.Document ORDER BY DocumentId") == documents
+    caught_up, reached = reached, reached + expiries  # each journal that was away expires what came before, by a stamp of its own
     assert drawn(admin) == reached
     repeated = "SELECT ChangeVersion, DocumentId, count(*) FROM dms.DocumentChangeEvent GROUP BY 1, 2 HAVING count(*) > 1"
     assert commit(admin, repeated) == []
@@ -125,10 +130,36 @@ def test_documents_outlive_a_removal_and_have_one_event_each_afterwards(empty: s
         assert [change.change_version for change in journal.changes(SCHOOL, new)] == [reached + 2]
         assert_as_defined(journal, admin)
         assert not without_event(admin)
+        if expiries:  # who had read up to the newest stamp is told, too
+            with pytest.raises(dj.CheckpointExpired):
+                journal.changes(PLAN, dj.Window(caught_up + 1))
         if down_to in ("base", "0001", "0002", "0003"):  # the tombstones are gone, and the journal says so
             with pytest.raises(dj.CheckpointExpired):
                 list(journal.deletes(SCHOOL, dj.Window(1)))
             assert not list(journal.deletes(SCHOOL, dj.Window(reached + 1)))
+
+
+@pytest.mark.acceptance("54")
+@pytest.mark.parametrize("edges", ["came", "went"])
+def test_edges_that_came_or_went_while_nobody_stamped_their_parents(empty: str, admin: sa.Connection, edges: str) -> None:
+    migrating.upgrade(empty)
+    with dj.connect(empty) as journal:
+        plan, student = document(PLAN, 1), document(STUDENT, 1)
+        write(journal, plan)  # first: its own stamp is below the student's
+        write(journal, student)
+        if edges == "went":
+            write(journal, document(PLAN, 1, student))
+            change_identity(admin, 2)
+        caught_up = newest(journal)
+        migrating.downgrade(empty, "0004")
+        change = "DELETE FROM dms.ReferenceEdge" if edges == "went" else "INSERT INTO dms.ReferenceEdge VALUES (1, 2, false, 1)"
+        commit(admin, change)
+        migrating.upgrade(empty)
+        assert_as_defined(journal, admin)
+        shown = commit(admin, "SELECT DocumentId FROM dms.ResourceChange ORDER BY 1")
+        assert shown == [(1,), (2,)]
+        with pytest.raises(dj.CheckpointExpired):
+            journal.changes(PLAN, dj.Window(caught_up + 1))
 
 
 @pytest.mark.acceptance("54")
@@ -139,11 +170,11 @@ def test_stamps_go_on_above_documents_that_came_without_the_sequence(empty: str,
     commit(admin, "UPDATE dms.Document SET ContentVersion = 500 WHERE DocumentId = 2")  # no trigger: as a restore would
     commit(admin, "SELECT setval('dms.changeversionsequence', 1, false)")
     migrating.upgrade(empty)
-    assert drawn(admin) == 500
+    assert drawn(admin) == 503
     assert not without_event(admin)
     with dj.connect(empty) as journal:
         write(journal, document(STUDENT, 9))
-        assert newest(journal) == 501
+        assert newest(journal) == 504
 
 
 @pytest.mark.acceptance("54")
@@ -203,3 +234,19 @@ def test_a_lock_on_documents_makes_it_give_up_with_nothing_changed(empty: str, a
 def test_a_lock_timeout_that_is_none_is_refused(empty: str, timeout: str) -> None:
     with pytest.raises(dj.InvalidRequest, match="lock_timeout"):
         migrating.upgrade(empty, lock_timeout=timeout)
+
+
+def test_threads_migrate_each_its_own_database(postgres_server) -> None:
+    """Alembic's `op` is one for the process."""
+    with ExitStack() as stack:
+        urls = [stack.enter_context(postgres_server.fresh_database()) for _ in range(4)]
+        with ThreadPoolExecutor(len(urls)) as threads:
+            list(threads.map(migrating.upgrade, urls))
+        assert {migrating.current(url) for url in urls} == {migrating.newest()}
+
+
+@pytest.mark.parametrize("revision", ["", " ", None, 5, "base"])
+def test_a_revision_that_no_upgrade_leads_to_is_refused(empty: str, admin: sa.Connection, revision) -> None:
+    with pytest.raises(dj.InvalidRequest, match="revision"):
+        migrating.upgrade(empty, revision)
+    assert commit(admin, "SELECT to_regnamespace('dms')") == [(None,)]

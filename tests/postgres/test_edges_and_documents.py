@@ -1,5 +1,8 @@
 """Documents and edges that go, come or are replaced in one statement (invariants 3 and 7)."""
 
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 import psycopg
 import pytest
 
@@ -34,13 +37,81 @@ def test_a_parent_whose_edge_goes_with_the_child_is_stamped(journal: dj.Journal,
     assert change.change_version == journal.derive([2])[2].change_version > seen
 
 
-@pytest.mark.acceptance("28")
-def test_a_document_that_is_referred_to_is_not_replaced_under_its_id(journal: dj.Journal, referred) -> None:
-    replace = """WITH d AS (DELETE FROM dms.Document WHERE DocumentId = 1 RETURNING DocumentId, ResourceKeyId)
-        INSERT INTO dms.Document (DocumentId, ResourceKeyId) SELECT DocumentId, ResourceKeyId FROM d"""
-    with pytest.raises(psycopg.DatabaseError, match="document 2 refers to it"):
-        referred.execute(replace)
+REPLACE = """WITH d AS (DELETE FROM dms.Document WHERE DocumentId = 1 RETURNING DocumentId, DocumentUuid, ResourceKeyId)
+             INSERT INTO dms.Document ({0}) SELECT {0} FROM d"""
+
+
+@pytest.mark.acceptance("28", "43")
+@pytest.mark.parametrize("kept", ["DocumentId, ResourceKeyId", "DocumentUuid, ResourceKeyId"])
+@pytest.mark.parametrize("isolation", ["READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"])
+def test_a_document_is_not_replaced_under_its_id_or_uuid(
+    journal: dj.Journal, url: str, referred, kept: str, isolation: str
+) -> None:
+    """Its parents would refer to another identity, which a snapshot older than their edges does not even show; and it would live
+    at a stamp below the tombstone."""
+    referred.execute("DELETE FROM dms.ReferenceEdge")
+    with psycopg.connect(in_psycopg(url)) as other:
+        other.execute(f"SET TRANSACTION ISOLATION LEVEL {isolation}")
+        other.execute("SELECT FROM dms.Document")
+        referred.execute("INSERT INTO dms.ReferenceEdge (ParentDocumentId, ChildDocumentId) VALUES (2, 1)")
+        with pytest.raises(psycopg.DatabaseError, match=r"document 1 cannot be replaced|is still referenced"):
+            other.execute(REPLACE.format(kept))
     assert list(journal.deletes(STUDENT)) == []
+
+
+@pytest.mark.acceptance("24")
+def test_an_edge_shows_the_resource_of_a_parent_that_is_replaced_meanwhile(journal: dj.Journal, url: str, referred) -> None:
+    """An edge reads its parent's resource, and a second row of its statement waits: the parent cannot become another one."""
+    ids = journal.resources()
+    referred.execute("INSERT INTO dms.Document (DocumentId, ResourceKeyId) VALUES (60, %s), (61, %s)", [ids[PLAN], ids[PLAN]])
+    with psycopg.connect(in_psycopg(url), autocommit=True) as other:
+        slow = """INSERT INTO dms.ReferenceEdge (ParentDocumentId, ChildDocumentId)
+                  SELECT parent, 1 FROM (VALUES (60, 0.0), (61, 1.0)) AS v (parent, pause) WHERE pg_sleep(pause) IS NOT NULL"""
+        with ThreadPoolExecutor(1) as thread:
+            inserting = thread.submit(other.execute, slow)
+            time.sleep(0.4)
+            referred.execute("DELETE FROM dms.Document WHERE DocumentId = 60")
+            referred.execute("INSERT INTO dms.Document (DocumentId, ResourceKeyId) VALUES (60, %s)", [ids[STUDENT]])
+            inserting.result()
+    wrong = """SELECT count(*) FROM dms.ReferenceEdge AS e JOIN dms.Document AS p ON p.DocumentId = e.ParentDocumentId
+               WHERE e.ParentResourceKeyId <> p.ResourceKeyId"""
+    assert referred.execute(wrong).fetchone() == (0,)
+
+
+def test_a_parent_that_row_security_hides_is_an_error(journal: dj.Journal, referred) -> None:
+    owner = f"owner_{referred.info.dbname}"
+    for statement in (
+        f"CREATE ROLE {owner}",
+        f"GRANT USAGE, CREATE ON SCHEMA dms TO {owner}",
+        f"ALTER TABLE dms.Document OWNER TO {owner}",
+        f"GRANT ALL ON ALL TABLES IN SCHEMA dms TO {owner}",
+        f"ALTER FUNCTION dms.keep_parent_resource() OWNER TO {owner}",
+        f"ALTER FUNCTION dms.stamp_parents() OWNER TO {owner}",
+        "ALTER TABLE dms.Document ENABLE ROW LEVEL SECURITY",
+        "ALTER TABLE dms.Document FORCE ROW LEVEL SECURITY",
+        "CREATE POLICY first ON dms.Document USING (DocumentId = 1)",
+    ):
+        referred.execute(statement)
+    try:
+        with pytest.raises(psycopg.DatabaseError) as refused:
+            referred.execute("INSERT INTO dms.ReferenceEdge (ParentDocumentId, ChildDocumentId) VALUES (2, 2)")
+        assert refused.value.sqlstate == "DJ008"
+    finally:
+        referred.execute(f"REASSIGN OWNED BY {owner} TO CURRENT_USER")
+        referred.execute(f"DROP OWNED BY {owner}")
+        referred.execute(f"DROP ROLE {owner}")
+
+
+def test_stamps_of_a_cached_sequence_are_refused(journal: dj.Journal, url: str, referred) -> None:
+    """A session would go on with values that it took before another one's were reported."""
+    referred.execute("ALTER SEQUENCE dms.ChangeVersionSequence CACHE 10")
+    with psycopg.connect(in_psycopg(url), autocommit=True) as other:
+        insert = "INSERT INTO dms.Document (ResourceKeyId) VALUES (1)"
+        for session in (other, referred):
+            session.execute(insert)
+        for statement in (insert, "DELETE FROM dms.Document WHERE DocumentId = 2", "UPDATE dms.Document SET ContentVersion = NULL"):
+            with pytest.raises(psycopg.DatabaseError, match="is not above"):
+                other.execute(statement)
 
 
 @pytest.mark.acceptance("24")

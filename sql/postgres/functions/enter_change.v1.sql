@@ -4,6 +4,8 @@
 -- the horizon stays at or below F until then (invariant 5).
 -- A session can write the setting, so each call takes the lock on it again (re-entrant, no second entry) and refuses a value that
 -- the sequence has not reached: stamps drawn afterwards are above it whatever it is.
+-- A commit is not visible before it is flushed, whatever the session's synchronous_commit: a crash would take back a version that was
+-- reported, and the sequence would give it again (horizon.v1.sql).
 -- Where the sequence moved before the lock was there, a higher horizon may have been reported: the lock is let go of, by rolling back
 -- a subtransaction, and taken anew, so that newest does not fall. Not for ever: an old floor is right, only lower than it need be.
 -- Key: 0x444A ('DJ') in the top 16 bits, F in the low 48; from 2^47 up F is rounded down to a multiple of 2^16, which holds the
@@ -41,5 +43,8 @@ BEGIN
         END;
     END LOOP;
     entered := pg_catalog.set_config('dms.entered_at', floor::pg_catalog.text, true);
+    IF pg_catalog.current_setting('synchronous_commit') OPERATOR(pg_catalog.=) 'off' THEN
+        entered := pg_catalog.set_config('synchronous_commit', 'local', true);
+    END IF;
     RETURN floor;
 END $$;

@@ -26,10 +26,9 @@ BEGIN
     -- A crash must not take back what was reported. A committed event above a version has flushed the log that says the sequence has
     -- reached it; where only rolled-back stamps reached it, nobody has, and a restarted server could give them again. Then a message
     -- in the log makes this transaction flush it when it commits.
-    -- Where commits are not flushed by default, an event is no proof.
-    IF (current_setting('synchronous_commit') = 'off'
-            OR NOT EXISTS (SELECT FROM dms.DocumentChangeEvent WHERE ChangeVersion >= newest)
-               AND NOT EXISTS (SELECT FROM dms.DocumentDeleteEvent WHERE ChangeVersion >= newest))
+    -- (enter_change has seen to it that the commit waited for that.)
+    IF NOT EXISTS (SELECT FROM dms.DocumentChangeEvent WHERE ChangeVersion >= newest)
+        AND NOT EXISTS (SELECT FROM dms.DocumentDeleteEvent WHERE ChangeVersion >= newest)
         AND pg_current_wal_flush_lsn() < pg_current_wal_insert_lsn() THEN
         PERFORM set_config('synchronous_commit', 'local', true) WHERE current_setting('synchronous_commit') = 'off';
         PERFORM pg_logical_emit_message(true, 'dmsjournal', 'horizon');

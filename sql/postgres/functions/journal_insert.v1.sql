@@ -7,7 +7,13 @@ SET search_path = pg_catalog, pg_temp  -- fixed: a restore empties it (acceptanc
 SET jit = off AS $$  -- the plan of a large first statement is kept for small ones: see stamp_parents.v1.sql
 DECLARE
     this_transaction bigint;
+    floor bigint := nullif(current_setting('dms.entered_at', true), '');
+    first bigint := (SELECT min(ContentVersion) FROM inserted);
 BEGIN
+    IF first <= floor THEN  -- checked here and not in stamp_insert: once a statement
+        RAISE EXCEPTION 'stamp % is not above %, where its transaction entered', first, floor
+            USING ERRCODE = 'DJ003', HINT = 'dms.entered_at belongs to dmsjournal: do not write it. dms.ChangeVersionSequence must keep CACHE 1.';
+    END IF;
     this_transaction := pg_current_xact_id()::text;
     INSERT INTO dms.DocumentChangeEvent (ChangeVersion, DocumentId, ResourceKeyId, Operation, TransactionId, CreatedAt)
     SELECT greatest(ContentVersion, IdentityVersion), DocumentId, ResourceKeyId, 'insert', this_transaction,

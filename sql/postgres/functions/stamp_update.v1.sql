@@ -34,8 +34,8 @@ BEGIN
         END IF;
         stamp := pg_catalog.nextval('dms.changeversionsequence');
         IF floor OPERATOR(pg_catalog.<) 0 OR stamp OPERATOR(pg_catalog.<=) floor THEN
-            RAISE EXCEPTION 'dms.entered_at holds %, which no transaction can have entered at', floor
-                USING ERRCODE = 'DJ003', HINT = 'The setting belongs to dmsjournal: roll back, and do not write it.';
+            RAISE EXCEPTION 'stamp % is not above %, where its transaction entered', stamp, floor
+                USING ERRCODE = 'DJ003', HINT = 'dms.entered_at belongs to dmsjournal: do not write it. dms.ChangeVersionSequence must keep CACHE 1.';
         END IF;
     END IF;
     IF content THEN

@@ -11,10 +11,7 @@ CREATE TABLE dms.DocumentChangeEvent (
 );
 CREATE INDEX IX_DocumentChangeEvent_Resource ON dms.DocumentChangeEvent (ResourceKeyId, ChangeVersion, DocumentId);
 COMMENT ON TABLE dms.DocumentChangeEvent IS 'dmsjournal: the journal of document changes';
--- Where documents are here already, what happened to them before is not known: the floor is the newest stamp that was given, and
--- each has its local version's event, for readers that read all.
-INSERT INTO dms.JournalFloor (Journal, ChangeVersion)
-SELECT 'DocumentChangeEvent', coalesce(pg_sequence_last_value('dms.ChangeVersionSequence'), 0);
+-- Documents that are here already have their local version's event, below the floor, for readers that read all.
 INSERT INTO dms.DocumentChangeEvent (ChangeVersion, DocumentId, ResourceKeyId, Operation, TransactionId, CreatedAt)
 SELECT greatest(ContentVersion, IdentityVersion), DocumentId, ResourceKeyId, 'insert', pg_current_xact_id()::text::bigint,
        greatest(ContentLastModifiedAt, IdentityLastModifiedAt)

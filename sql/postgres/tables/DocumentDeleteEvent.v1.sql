@@ -12,6 +12,7 @@ CREATE INDEX IX_DocumentDeleteEvent_Resource ON dms.DocumentDeleteEvent (Resourc
 -- A uuid names one lifetime: the writer looks here before it gives a re-created document the uuid that a caller wishes.
 CREATE INDEX IX_DocumentDeleteEvent_DocumentUuid ON dms.DocumentDeleteEvent (DocumentUuid);
 COMMENT ON TABLE dms.DocumentDeleteEvent IS 'dmsjournal: tombstones';
--- Deletes from before this journal are not in it: its floor is the newest stamp that was given.
+-- Deletes from before this journal are not in it: its floor is a stamp of its own, as JournalFloor.v1.sql tells.
 INSERT INTO dms.JournalFloor (Journal, ChangeVersion)
-SELECT 'DocumentDeleteEvent', coalesce(pg_sequence_last_value('dms.ChangeVersionSequence'), 0);
+SELECT 'DocumentDeleteEvent', CASE WHEN pg_sequence_last_value('dms.ChangeVersionSequence') IS NULL THEN 0
+                                   ELSE nextval('dms.ChangeVersionSequence') END;

@@ -8,9 +8,7 @@ CREATE TABLE dms.IdentityChangeEvent (
 );
 CREATE INDEX IX_IdentityChangeEvent_Resource ON dms.IdentityChangeEvent (ResourceKeyId, ChangeVersion, DocumentId);
 COMMENT ON TABLE dms.IdentityChangeEvent IS 'dmsjournal: the journal of identity changes';
--- Where documents are here already: the floor as in DocumentChangeEvent; an identity stamp that is newer than a parent is that parent's witness (invariant 4).
-INSERT INTO dms.JournalFloor (Journal, ChangeVersion)
-SELECT 'IdentityChangeEvent', coalesce(pg_sequence_last_value('dms.ChangeVersionSequence'), 0);
+-- Where documents are here already: an identity stamp that is newer than a parent is that parent's witness (invariant 4).
 INSERT INTO dms.IdentityChangeEvent (ChangeVersion, DocumentId, ResourceKeyId, CreatedAt)
 SELECT c.IdentityVersion, c.DocumentId, c.ResourceKeyId, c.IdentityLastModifiedAt
 FROM dms.Document AS c

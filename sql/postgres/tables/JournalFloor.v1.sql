@@ -4,4 +4,11 @@ CREATE TABLE dms.JournalFloor (
     ChangeVersion bigint      NOT NULL,
     PrunedAt      timestamptz NULL
 );
+-- Where stamps were given already, what happened before is not known: each journal's floor is a stamp of its own, so that even who has
+-- read up to the newest one is told. The tombstones' is in DocumentDeleteEvent.v1.sql.
+INSERT INTO dms.JournalFloor (Journal, ChangeVersion)
+SELECT journal, given.floor
+FROM unnest(ARRAY['DocumentChangeEvent', 'IdentityChangeEvent', 'KeyChangeEvent']) AS listed (journal),
+     (SELECT CASE WHEN pg_sequence_last_value('dms.ChangeVersionSequence') IS NULL THEN 0
+                  ELSE nextval('dms.ChangeVersionSequence') END AS floor OFFSET 0) AS given;
 COMMENT ON TABLE dms.JournalFloor IS 'dmsjournal: how far each journal has been pruned';

@@ -12,6 +12,3 @@ CREATE INDEX IX_KeyChangeEvent_Resource ON dms.KeyChangeEvent (ResourceKeyId, Ch
 -- A window lists a document's first old and last new values: both are found by the document.
 CREATE INDEX IX_KeyChangeEvent_Document ON dms.KeyChangeEvent (DocumentId, ChangeVersion);
 COMMENT ON TABLE dms.KeyChangeEvent IS 'dmsjournal: key values before and after';
--- Key changes from before this journal are not in it: its floor is the newest stamp that was given.
-INSERT INTO dms.JournalFloor (Journal, ChangeVersion)
-SELECT 'KeyChangeEvent', coalesce(pg_sequence_last_value('dms.ChangeVersionSequence'), 0);

@@ -1,10 +1,20 @@
 -- sql/postgres/tables/ResourceDependency.fill.v1.sql: the edges that are there already: their parents' resources, whatever was written, and
--- the pairs of resources. No parent was stamped for them, so what happened before is not known: the floors rise to the newest stamp.
+-- the pairs of resources. No parent was stamped while edges came and went, so what happened before is not known: the floors rise to a
+-- stamp of their own. An identity stamp that is newer than a parent is that parent's witness, also where it was the child's first.
 UPDATE dms.ReferenceEdge AS edge SET ParentResourceKeyId = parent.ResourceKeyId
 FROM dms.Document AS parent
 WHERE parent.DocumentId = edge.ParentDocumentId AND edge.ParentResourceKeyId <> parent.ResourceKeyId;
 INSERT INTO dms.ResourceDependency (ParentResourceKeyId, ChildResourceKeyId)
 SELECT DISTINCT e.ParentResourceKeyId, c.ResourceKeyId
 FROM dms.ReferenceEdge AS e JOIN dms.Document AS c ON c.DocumentId = e.ChildDocumentId;
-UPDATE dms.JournalFloor SET ChangeVersion = pg_sequence_last_value('dms.ChangeVersionSequence')
-WHERE Journal IN ('DocumentChangeEvent', 'IdentityChangeEvent') AND EXISTS (SELECT FROM dms.ReferenceEdge);
+INSERT INTO dms.IdentityChangeEvent (ChangeVersion, DocumentId, ResourceKeyId, CreatedAt)
+SELECT c.IdentityVersion, c.DocumentId, c.ResourceKeyId, c.IdentityLastModifiedAt
+FROM dms.Document AS c
+WHERE EXISTS (
+    SELECT FROM dms.ReferenceEdge AS e JOIN dms.Document AS p ON p.DocumentId = e.ParentDocumentId
+    WHERE e.ChildDocumentId = c.DocumentId AND greatest(p.ContentVersion, p.IdentityVersion) < c.IdentityVersion)
+ON CONFLICT DO NOTHING;
+UPDATE dms.JournalFloor SET ChangeVersion = given.floor
+FROM (SELECT nextval('dms.ChangeVersionSequence') AS floor WHERE pg_sequence_last_value('dms.ChangeVersionSequence') IS NOT NULL
+      OFFSET 0) AS given
+WHERE Journal IN ('DocumentChangeEvent', 'IdentityChangeEvent');

@@ -5,6 +5,7 @@ CREATE TABLE IF NOT EXISTS dms.ResourceKey (
     ProjectName     varchar(256) NOT NULL,
     ResourceName    varchar(256) NOT NULL,
     ResourceVersion varchar(64)  NOT NULL,
-    CONSTRAINT UX_ResourceKey UNIQUE (ProjectName, ResourceName, ResourceVersion)
+    CONSTRAINT UX_ResourceKey UNIQUE (ProjectName, ResourceName, ResourceVersion),
+    CONSTRAINT CK_ResourceKey_Names CHECK (ProjectName <> '' AND ResourceName <> '' AND ResourceVersion <> '')
 );
 COMMENT ON TABLE dms.ResourceKey IS 'dmsjournal: the resources and their two-byte ids';
