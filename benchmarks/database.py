@@ -11,7 +11,7 @@ from sqlalchemy.pool import NullPool
 from dmsjournal.embedded import EmbeddedPostgres
 
 SQL = Path(__file__).parent / "sql"
-EMBEDDED_SETTINGS = {"shared_buffers": "1GB", "max_wal_size": "8GB"}  # fsync and synchronous_commit stay on
+EMBEDDED_SETTINGS = {"shared_buffers": "1GB", "max_wal_size": "8GB", "fsync": "off"}  # see benchmarks/write.py
 
 
 @contextmanager

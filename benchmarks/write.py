@@ -1,8 +1,8 @@
 """What capture costs a writer: without any (`none`), the published row-level trigger, and ours.
 
 The statements are one file each, run in each variant's schema. Variants take turns inside every repetition, so that
-whatever else the machine does meets all of them. Commits do not wait for the disk: that wait is the same for every
-variant, and on most disks hides what is compared. An edge that comes or goes stamps its parent in ours alone
+whatever else the machine does meets all of them. The embedded server does not wait for the disk (fsync off): that wait is
+the same for every variant, and on most disks hides what is compared. An edge that comes or goes stamps its parent in ours alone
 (docs/how-it-works.md, invariant 3); the others answer wrongly after it.
 """
 
@@ -82,7 +82,7 @@ class Writer:
 
 @contextmanager
 def writer(url: str, schema: str) -> Iterator[Writer]:
-    with database.connect(url, prepare=True, search_path=schema, synchronous_commit="off") as connection:
+    with database.connect(url, prepare=True, search_path=schema) as connection:
         yield Writer(connection, schema)
 
 
