@@ -213,6 +213,23 @@ def changes(
 
 
 @app.command()
+def snapshot(
+    resource: Resource,
+    url: Url,
+    page_size: PageSize = 500,
+    limit: Limit = None,
+    json: Json = False,
+    string_versions: StringVersions = False,
+) -> None:
+    """Print all live documents of a resource. For who begins, or whose window has expired; stderr tells where to go on."""
+    with dj.connect(url) as db:
+        found = db.snapshot(_resource(db, resource), page_size)
+        _print(islice(found, limit), json, string_versions)
+    sys.stdout.flush()
+    typer.echo(f"go on with --min {found.through + 1}", err=True)
+
+
+@app.command()
 def deletes(
     resource: Resource,
     url: Url,

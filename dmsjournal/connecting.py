@@ -32,6 +32,8 @@ def engine_for(url: str | sa.URL) -> sa.Engine:
         parsed = parsed.set(drivername="postgresql+psycopg")
     if parsed.drivername != "postgresql+psycopg":
         raise InvalidRequest("url", shown(parsed), "this version speaks postgresql+psycopg://")
+    if "@" in (parsed.host or ""):
+        raise InvalidRequest("url", "***", "in a password, write @ as %40 (and : / ? # as %3A %2F %3F %23)")
     if not parsed.database:
         raise InvalidRequest("url", shown(parsed), "name the database at its end, after the slash")
     refused = sorted(_NOT_FROM_A_URL & parsed.query.keys())
@@ -98,6 +100,8 @@ def _as_journal_error(error: exc.DBAPIError) -> JournalError:
         return InvalidRequest("statement", message, hint or "")
     if code in _WRONG_VALUE or isinstance(error, exc.DataError):
         return InvalidRequest("value", message, "the database cannot hold it")
+    if code is None and "permission denied for database" in message:
+        return DatabaseRefused(code, message, "GRANT CONNECT ON DATABASE to the role")
     if code in _WRONG_LOGIN or (code is None and re.search(r"authentication failed|role \".*\" does not exist", message)):
         return DatabaseRefused(code, message, "check the user, the password and the database in the URL")
     if code is None and re.search(r"database \".*\" does not exist", message):
@@ -105,7 +109,7 @@ def _as_journal_error(error: exc.DBAPIError) -> JournalError:
     if code is None and isinstance(error, exc.ProgrammingError):
         return InvalidRequest("url", message, "see the driver's documentation for the options after the question mark")
     if code is None and re.match(r"failed to resolve host|connection (failed|is bad)", message):
-        return Unavailable(message, "check the host and the port in the URL; if they are right, try again when the server is up")
+        return Unavailable(message, "check the host, the port and sslmode in the URL; if they are right, try again when it is up")
     if code in _RETRY or (code or "").startswith("08") or code is None or error.connection_invalidated:
         return Unavailable(message)
     if code == "42501":

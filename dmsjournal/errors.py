@@ -32,7 +32,7 @@ class InvalidRequest(JournalError):
 
 
 class CheckpointExpired(JournalError):
-    """The window or token reaches to or below the floor, so events in it have been pruned."""
+    """The window or token reaches to or below the floor: events in it have been pruned, or are older than the installation."""
 
     def __init__(self, requested: int, oldest: int) -> None:
         super().__init__(requested, oldest)
@@ -40,8 +40,8 @@ class CheckpointExpired(JournalError):
 
     def __str__(self) -> str:
         return (
-            f"version {self.requested} has been pruned, the oldest kept is {self.oldest}: "
-            "note versions().newest, read the resource in full, and go on after that version"
+            f"version {self.requested} is not kept, the oldest is {self.oldest}: "
+            "read the resource in full (snapshot), and go on after the version that it covers"
         )
 
 

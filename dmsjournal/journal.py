@@ -18,13 +18,13 @@ from dmsjournal.deriving import Derived, derive
 from dmsjournal.errors import DatabaseRefused, InvalidRequest, NotInstalled, Unavailable
 from dmsjournal.horizon import Horizon
 from dmsjournal.key_changes import KeyChange, key_changes_page
-from dmsjournal.pages import Change, ChangePage, change_page
+from dmsjournal.pages import Change, ChangePage, change_page, snapshot_page
 from dmsjournal.registry import Registry
 from dmsjournal.resources import ResourceKey
 from dmsjournal.session import Session
 from dmsjournal.stored import StoredDocument, read_documents
 from dmsjournal.walks import PageReader, Walk
-from dmsjournal.windows import ChangeVersions, Cursor, Window, checked_cursor, checked_ids, checked_size
+from dmsjournal.windows import LOWEST_ID, ChangeVersions, Cursor, Window, checked_cursor, checked_ids, checked_size
 from dmsjournal.writing import WriteTransaction
 
 _Item = TypeVar("_Item")
@@ -164,6 +164,27 @@ class Journal:
         while page.next is not None:
             page = self.change_page(resource, window, page.next, page_size)
             yield from page.items
+
+    def snapshot(self, resource: ResourceKey, page_size: int = 500) -> Walk[Change]:
+        """All live documents of a resource, each at its derived ChangeVersion as of now, in DocumentId order: the resource in full.
+
+        For who begins, or whose window has expired. The walk's `through` is the horizon that was read before it began: go on with a
+        window from `through` + 1, which finds again what changed meanwhile. Tombstones and key changes go on from there as well.
+        Raises InvalidRequest.
+        """
+        checked_size("page_size", page_size)
+        with self._reading(resource) as (session, resource_key_id, horizon):
+            first = snapshot_page(session, resource_key_id, LOWEST_ID, page_size)
+
+        def items() -> Iterator[Change]:
+            page = first
+            yield from page
+            while len(page) == page_size:
+                with self._reading(resource) as (session, resource_key_id, _):
+                    page = snapshot_page(session, resource_key_id, page[-1].document_id, page_size)
+                yield from page
+
+        return Walk(items(), horizon, cut=False)
 
     def deletes(self, resource: ResourceKey, window: Window | None = None, page_size: int = 500) -> Walk[Delete]:
         """The tombstones of a resource whose version lies in the window (inclusive, cut to the horizon), oldest first.

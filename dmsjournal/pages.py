@@ -65,6 +65,12 @@ def change_page(
     return ChangePage(items, position, through, window.is_cut(through))
 
 
+def snapshot_page(session: Session, resource_key_id: int, after: int, limit: int) -> Sequence[Change]:
+    """The documents of a resource after an id (exclusive), at most `limit`, each at its derived version as of now."""
+    found = session.execute("snapshot_page", resource_key_id=resource_key_id, after_id=after, page_size=limit)
+    return [Change(row.document_id, row.document_uuid, row.change_version) for row in found]
+
+
 def refuse_expired(window: Window, floor: int) -> None:
     """Raises CheckpointExpired where the window reaches to or below a floor (invariant 8)."""
     if floor > 0 and window.first <= floor:

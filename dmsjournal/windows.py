@@ -9,7 +9,7 @@ from dmsjournal.errors import InvalidRequest
 from dmsjournal.resources import ResourceKey
 
 MAX_VERSION = 2**63 - 1
-_LOWEST_ID = -(2**63)
+LOWEST_ID = -(2**63)
 
 
 def checked_version(parameter: str, value: object) -> int:
@@ -28,7 +28,7 @@ def checked_size(parameter: str, value: object, most: int = 1_000_000) -> int:
 
 def checked_id(parameter: str, value: object) -> int:
     """The value as a document id: a whole number of 64 bits. Raises InvalidRequest naming the parameter."""
-    if isinstance(value, bool) or not isinstance(value, int) or not _LOWEST_ID <= value < -_LOWEST_ID:
+    if isinstance(value, bool) or not isinstance(value, int) or not LOWEST_ID <= value < -LOWEST_ID:
         raise InvalidRequest(parameter, value, "a document id is a whole number of 64 bits")
     return value
 
@@ -97,7 +97,7 @@ class Cursor:
     @classmethod
     def before(cls, version: int) -> Cursor:
         """The cursor of a first page: everything from the version on, inclusive."""
-        return cls(version, _LOWEST_ID)
+        return cls(version, LOWEST_ID)
 
 
 def checked_cursor(cursor: object, resource: ResourceKey, window: Window) -> Cursor:

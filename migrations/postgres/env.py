@@ -37,13 +37,16 @@ def run_offline() -> None:
     with context.begin_transaction():
         prepare(write)
         context.run_migrations()
+        write(statements.text_of("postgres", "checks/mark"))
 
 
 def run_online(connection) -> None:
     context.configure(connection=connection, version_table_schema="dms")
     with context.begin_transaction():
-        prepare(connection.execution_options(no_parameters=True).exec_driver_sql)
+        execute = connection.execution_options(no_parameters=True).exec_driver_sql
+        prepare(execute)
         context.run_migrations()
+        execute(statements.text_of("postgres", "checks/mark"))
 
 
 if context.is_offline_mode():

@@ -12,6 +12,7 @@ from tests.helpers import (
     EVERYTHING,
     PLAN,
     SCHOOL,
+    SECTION,
     STUDENT,
     change_content,
     change_identity,
@@ -207,3 +208,23 @@ def test_what_is_no_cursor_is_refused(journal: dj.Journal) -> None:
 def test_a_cursor_of_impossible_numbers_is_refused(version: object, document_id: object) -> None:
     with pytest.raises(dj.InvalidRequest, match="cursor"):
         dj.Cursor(version, document_id)
+
+
+@pytest.mark.acceptance("6", "39")
+@pytest.mark.parametrize("page_size", [1, 2, 7, 500])
+def test_a_snapshot_and_the_windows_after_it_hold_everything(journal: dj.Journal, connections, page_size: int) -> None:
+    student = document(STUDENT, 1)
+    ids = write(journal, student, *(document(PLAN, n, student) for n in range(5)), document(SECTION, 1))
+    change_identity(connections[0], ids[0])
+    snapshot = journal.snapshot(PLAN, page_size)
+    found = [next(snapshot)]
+    before = {change.document_id: change for change in expected_changes(connections[0], journal.resources()[PLAN])}
+    change_content(connections[0], ids[5])  # read before or after, as the pages go: in the next window in any case
+    after = {change.document_id: change for change in expected_changes(connections[0], journal.resources()[PLAN])}
+    found += snapshot
+    assert [change.document_id for change in found] == sorted(after)
+    assert all(change in (before[change.document_id], after[change.document_id]) for change in found)
+    assert {change.document_id for change in journal.changes(PLAN, dj.Window(snapshot.through + 1))} == {ids[5]}
+    commit(connections[0], "DELETE FROM dms.ReferenceEdge")
+    commit(connections[0], "DELETE FROM dms.Document")
+    assert list(journal.snapshot(PLAN, page_size)) == []

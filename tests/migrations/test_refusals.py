@@ -173,7 +173,7 @@ def test_a_database_that_is_not_there_is_told_apart_from_a_wrong_password(empty:
         migrating.upgrade(url.set(password="wr0ng"))
     assert "wr0ng" not in str(refused.value)
     for away in (url.set(port=1), url.set(host="no.such.host.invalid")):
-        with pytest.raises(dj.Unavailable, match="check the host and the port"):
+        with pytest.raises(dj.Unavailable, match="check the host, the port"):
             migrating.upgrade(away)
 
 

@@ -250,3 +250,33 @@ def test_a_revision_that_no_upgrade_leads_to_is_refused(empty: str, admin: sa.Co
     with pytest.raises(dj.InvalidRequest, match="revision"):
         migrating.upgrade(empty, revision)
     assert commit(admin, "SELECT to_regnamespace('dms')") == [(None,)]
+
+
+@pytest.mark.acceptance("54")
+def test_no_stamp_is_given_again_after_a_removal_without_documents(empty: str, admin: sa.Connection) -> None:
+    """All documents were deleted: a consumer still remembers how far it has read."""
+    migrating.upgrade(empty)
+    populate(empty)
+    commit(admin, "DELETE FROM dms.ReferenceEdge")
+    commit(admin, "DELETE FROM dms.Document")
+    caught_up = drawn(admin)
+    migrating.downgrade(empty, "base")
+    migrating.upgrade(empty)
+    with dj.connect(empty) as journal:
+        with pytest.raises(dj.InvalidRequest):
+            journal.changes(PLAN, dj.Window(caught_up + 1))  # its resources are gone, too
+        write(journal, document(PLAN, 1))
+        with pytest.raises(dj.CheckpointExpired):
+            journal.changes(PLAN, dj.Window(caught_up + 1))
+        assert newest(journal) > caught_up
+
+
+@pytest.mark.parametrize("installed", [False, True])
+def test_removing_what_is_not_there_leaves_a_database_that_can_be_installed_into(empty: str, installed: bool) -> None:
+    if installed:
+        migrating.upgrade(empty)
+        populate(empty)
+        migrating.downgrade(empty, "base")
+    migrating.downgrade(empty, "base")
+    migrating.upgrade(empty)
+    assert migrating.current(empty) == migrating.newest()

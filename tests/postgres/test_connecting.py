@@ -19,6 +19,12 @@ def test_no_secret_of_a_url_is_shown(url: str) -> None:
         assert "S3CRET" not in str(refused.value)
 
 
+def test_a_password_that_is_not_encoded_is_not_shown_as_a_host() -> None:
+    with pytest.raises(dj.InvalidRequest, match="%40") as refused:
+        dj.connect("postgresql+psycopg://u:my@S3CRET@127.0.0.1/x")
+    assert "S3CRET" not in str(refused.value)
+
+
 @pytest.mark.parametrize(("revision", "found"), [("base", None), ("0003", "0003")])
 def test_documents_without_their_journal_are_left_alone(journal: dj.Journal, url: str, revision: str, found: str) -> None:
     write(journal, document(STUDENT, "1"))
