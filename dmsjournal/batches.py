@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +11,6 @@ from uuid import UUID, uuid4
 import msgspec
 from sqlalchemy import exc
 
-from dmsjournal import statements
 from dmsjournal.documents import Document, Key, Reference
 from dmsjournal.errors import InvalidRequest, JournalError, Unavailable, UnknownReference
 from dmsjournal.registry import Registry
@@ -122,7 +119,7 @@ def _find(session: Session, ids: Mapping[ResourceKey, int], documents: Sequence[
             "ordinal": position,
             "resource_key_id": ids[document.resource],
             "key_values": document.key_values,
-            "body": msgspec.Raw(document.body_json),
+            **body_columns(document),
         }
         for position, document in enumerate(documents)
     ]
@@ -204,7 +201,7 @@ def _create(
             "document_uuid": uuids[position],
             "resource_key_id": ids[documents[position].resource],
             "key_values": documents[position].key_values,
-            **body_columns(documents[position].body_json),
+            **body_columns(documents[position]),
         }
         for position in positions
     ]
@@ -216,10 +213,9 @@ def _create(
     return {position_of[row.document_uuid]: _Found(row.document_id, row.document_uuid, True) for row in inserted}
 
 
-def body_columns(body_json: bytes) -> dict[str, Any]:
-    """The columns of dms.DocumentCache. The etag is of the body as canonical JSON: names in order, no blanks."""
-    digest = hashlib.sha256(statements.canonical_json(body_json)).digest()
-    return {"body": msgspec.Raw(body_json), "etag": base64.b64encode(digest).decode("ascii")}
+def body_columns(document: Document) -> dict[str, Any]:
+    """The columns of dms.DocumentCache."""
+    return {"body": msgspec.Raw(document.body_json), "etag": document.etag}
 
 
 def _edges_of(session: Session, document_ids: list[int]) -> dict[int, dict[int, bool]]:
@@ -244,7 +240,7 @@ def _lock(session: Session, ids: Mapping[ResourceKey, int], documents: Sequence[
 def _update(session: Session, bodies: Mapping[int, Document]) -> None:
     if bodies:
         session.execute(
-            "update_documents", rows=[{"document_id": i, **body_columns(document.body_json)} for i, document in bodies.items()]
+            "update_documents", rows=[{"document_id": i, **body_columns(document)} for i, document in bodies.items()]
         )
 
 

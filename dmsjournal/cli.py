@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
+from enum import StrEnum
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TextIO
@@ -123,6 +124,11 @@ def current(url: Url) -> None:
     typer.echo(f"revision={migrating.current(url)} newest={migrating.newest()}")
 
 
+class Engine(StrEnum):
+    postgres = "postgres"
+    sqlserver = "sqlserver"
+
+
 @app.command()
 def sql(
     revision: Annotated[
@@ -130,12 +136,13 @@ def sql(
     ] = None,
     down: Annotated[bool, typer.Option("--down", help="The script of a downgrade.")] = False,
     lock_timeout: LockTimeout = "5s",
+    engine: Annotated[Engine, typer.Option(help="Whose SQL.")] = Engine.postgres,
 ) -> None:
-    """Print the SQL of an upgrade or downgrade. To read and to run with psql; no database is needed."""
+    """Print the SQL of an upgrade or downgrade. To read and to run with psql or sqlcmd; no database is needed."""
     from dmsjournal import migrating
 
     revision = revision or ("head:base" if down else "head")
-    typer.echo(migrating.script(revision=revision, down=down, lock_timeout=lock_timeout), nl=False)
+    typer.echo(migrating.script(engine, revision, down=down, lock_timeout=lock_timeout), nl=False)
 
 
 @app.command()

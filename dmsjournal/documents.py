@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,6 +13,7 @@ from uuid import UUID
 
 import msgspec
 
+from dmsjournal import statements
 from dmsjournal.errors import InvalidRequest
 from dmsjournal.resources import ResourceKey, checked_new
 
@@ -55,6 +58,7 @@ class Document:
     document_uuid: UUID | None = None
     key: Key = field(init=False, repr=False, compare=False)
     body_json: bytes = field(init=False, repr=False, compare=False)
+    etag: str = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         checked_new(checked_resource("resource", self.resource))
@@ -64,6 +68,7 @@ class Document:
         if not isinstance(self.body, Mapping):
             raise InvalidRequest("body", self.body, "it is a JSON object")
         object.__setattr__(self, "body_json", as_json("body", self.body))  # written as it was checked
+        object.__setattr__(self, "etag", etag_of(self.body_json))
         if not isinstance(self.references, Sequence):
             raise InvalidRequest("references", self.references, "pass a list of references")
         object.__setattr__(self, "references", tuple(self.references))
@@ -75,6 +80,11 @@ class Document:
 
     def __str__(self) -> str:
         return described(self.resource, self.key_values)
+
+
+def etag_of(body_json: bytes) -> str:
+    """The etag of a stored body: of canonical JSON, so that what says the same has the same one."""
+    return base64.b64encode(hashlib.sha256(statements.canonical_json(body_json)).digest()).decode("ascii")
 
 
 def described(resource: ResourceKey, key_values: object) -> str:

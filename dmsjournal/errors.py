@@ -129,11 +129,15 @@ class Unavailable(JournalError):
 
 
 class DatabaseRefused(JournalError):
-    """The database refused a statement for a reason that is none of the others."""
+    """The database refused a statement for a reason that is none of the others.
 
-    def __init__(self, code: str | None, message: str, remedy: str) -> None:
+    `code` is the SQLSTATE on PostgreSQL, the error's number on SQL Server. `refused` says what was refused where that is known: the
+    "login" or a "right".
+    """
+
+    def __init__(self, code: str | None, message: str, remedy: str, *, refused: str | None = None) -> None:
         super().__init__(code, message, remedy)
-        self.code, self.message, self.remedy = code, message, remedy
+        self.code, self.message, self.remedy, self.refused = code, message, remedy, refused
 
     def __str__(self) -> str:
         return f"{self.message} ({self.code}): {self.remedy}" if self.code else f"{self.message}: {self.remedy}"

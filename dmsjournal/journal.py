@@ -86,7 +86,7 @@ class Journal:
         try:
             found = self._revision()
         except DatabaseRefused as error:
-            if error.code != "42501":
+            if error.refused != "right":
                 raise
             found = REVISION  # a role that may not look is told by the tables themselves
         if found is None or found < REVISION:

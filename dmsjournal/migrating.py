@@ -10,6 +10,7 @@ import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import sqlalchemy as sa
 from alembic import command, op, util
@@ -18,7 +19,7 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
 from dmsjournal import statements
-from dmsjournal.connecting import engine_for, translated
+from dmsjournal.connecting import engine_for, is_locked_out, module_of, translated
 from dmsjournal.errors import DatabaseRefused, InvalidRequest, MigrationRefused, NotInstalled, Unavailable
 
 _LOCK_TIMEOUT = re.compile(r"\d+(ms|s|min)?")
@@ -54,8 +55,9 @@ def downgrade(url: str | sa.URL, revision: str, *, lock_timeout: str = "5s") -> 
 
 
 def script(engine: str = "postgres", revision: str = "head", *, down: bool = False, lock_timeout: str = "5s") -> str:
-    """The SQL that an upgrade (or downgrade) runs, for a DBA to read and to run with psql. `revision` may be a range, from:to.
+    """The SQL that an upgrade (or downgrade) runs, for a DBA to read and to run with psql or sqlcmd.
 
+    `revision` may be a range, from:to.
     A downgrade needs a range. Raises InvalidRequest.
     """
     _checked_revision(revision)
@@ -96,11 +98,43 @@ def run(*names: str) -> None:
     context = op.get_context()
     engine = statements.engine_name(context.dialect.name)
     for name in names:
-        text = statements.text_of(engine, name)
-        if context.as_sql:
-            context.impl.static_output(text)
-        else:
-            op.get_bind().execution_options(no_parameters=True).exec_driver_sql(text)
+        for batch in statements.batches(statements.text_of(engine, name)):
+            if context.as_sql:
+                write_batch(context.impl.static_output, engine, batch)
+            else:
+                run_batch(op.get_bind(), batch)
+
+
+def run_batch(conn: sa.Connection, batch: str) -> None:
+    """Runs a batch as it is. All of its results are read: an error of a later statement shows only then."""
+    result = conn.execution_options(no_parameters=True).exec_driver_sql(batch)
+    cursor: Any = result.cursor
+    while cursor is not None and getattr(cursor, "nextset", None) is not None and cursor.nextset():
+        pass
+    result.close()
+
+
+def write_batch(write: Callable[[str], None], engine: str, batch: str) -> None:
+    """Writes a batch into a script."""
+    write(f"{batch.strip()}\n{separator(engine)}".rstrip() if separator(engine) else batch)
+
+
+def separator(engine: str) -> str:
+    """What ends a batch of a script. On SQL Server nothing runs after an error, which has ended the transaction."""
+    return "GO\nIF @@TRANCOUNT = 0 SET NOEXEC ON;\nGO" if engine == "sqlserver" else ""
+
+
+def mark(engine: str) -> str:
+    """For Alembic's environments: the batch that comes after the last migration."""
+    return statements.text_of(engine, "checks/mark")
+
+
+def checks(engine: str, lock_timeout: str) -> list[str]:
+    """For Alembic's environments: the batches that come before the first migration, online and in the script."""
+    names = ("checks/lock_timeout", "checks/one_at_a_time", "checks/installable", "checks/schema")
+    text = module_of(engine).lock_timeout(lock_timeout)
+    texts = [statements.text_of(engine, name).replace("{lock_timeout}", text) for name in names]
+    return [batch for text in texts for batch in statements.batches(text)]
 
 
 def checked_lock_timeout(lock_timeout: str) -> str:
@@ -156,14 +190,14 @@ def _refusals() -> Iterator[None]:
             "Name one of this release, such as `head`, or use the release that installed it.",
         ) from error
     except Unavailable as error:
-        if getattr(getattr(error.__cause__, "orig", None), "sqlstate", None) not in ("55P03", "40P01"):
+        if not is_locked_out(error.__cause__):
             raise
         raise MigrationRefused(
             "a lock that the migration needs is held by another session",
-            "See pg_stat_activity and pg_locks for who holds it; wait for that session to end, or give --lock-timeout more.",
+            "See who holds it (docs/dba/locks.md); wait for that session to end, or give --lock-timeout more.",
         ) from error
     except DatabaseRefused as error:
-        if error.code is None or error.code.startswith("28"):
+        if error.code is None or error.refused == "login":
             raise
-        remedy = "Run it as the installing role." if error.code == "42501" else error.remedy
+        remedy = "Run it as the installing role." if error.refused == "right" else error.remedy
         raise MigrationRefused(error.message, remedy) from error

@@ -8,11 +8,12 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 from sqlalchemy import exc
 
-from dmsjournal.batches import body_columns, lock_creation, lock_identities
-from dmsjournal.connecting import retried
-from dmsjournal.documents import Key, as_json, canonical, described, same_value
+from dmsjournal.batches import lock_creation, lock_identities
+from dmsjournal.connecting import is_retried
+from dmsjournal.documents import Key, as_json, canonical, described, etag_of, same_value
 from dmsjournal.errors import InvalidRequest, Unavailable
 from dmsjournal.resources import ResourceKey
 from dmsjournal.session import Session
@@ -31,10 +32,10 @@ def rekey(
     """See WriteTransaction.rekey. Tries again, a bounded number of times, where it met another identity change in a deadlock."""
     for attempt in range(1, _TRIES + 1):
         try:
-            with session.conn.begin_nested():  # a savepoint: rolled back, it lets go of the locks that were in the other's way
+            with session.savepoint():  # rolled back, it lets go of the locks that were in the other's way
                 return _rekey(session, resources, document_id, key_values, new_key_values)
         except exc.DBAPIError as error:
-            if not retried(error):
+            if not is_retried(error):
                 raise
             logger.info(
                 "identity change met another one, attempt %d of %d", attempt, _TRIES, extra={"action": "rekey", "attempt": attempt}
@@ -79,7 +80,8 @@ def _rewrite_bodies(session: Session, moved: Mapping[int, _KeyValues]) -> None:
         before = stored.body or {}
         body = {**before, **{name: value for name, value in moved[document_id].items() if name in before}}
         if body != before:
-            rows.append({"document_id": document_id, **body_columns(as_json("body", body))})
+            text = as_json("body", body)
+            rows.append({"document_id": document_id, "body": msgspec.Raw(text), "etag": etag_of(text)})
     if rows:
         session.execute("update_bodies", rows=rows)
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import exc
 
-from dmsjournal import statements
+from dmsjournal import results, statements
 
 
 @dataclass(slots=True)
@@ -21,9 +23,21 @@ class Session:
 
     def execute(self, name: str, **binds: object) -> sa.CursorResult[Any]:
         """Runs sql/<engine>/queries/<name>.sql; a list is bound as a JSON array, which both engines read as a set."""
-        bound = {key: statements.rows(value) if isinstance(value, list) else value for key, value in binds.items()}
+        rows = statements.rows_of_text if self.engine == "sqlserver" else statements.rows
+        bound = {key: rows(value) if isinstance(value, list) else value for key, value in binds.items()}
+        if self.failed and self.engine == "sqlserver":  # the server has rolled back, and would begin another transaction unasked
+            raise exc.PendingRollbackError("a statement of this transaction was refused")
         try:
-            return self.conn.execute(statements.query(self.engine, name), bound)
+            return self.conn.execute(results.query(self.engine, name), bound)
         except exc.DBAPIError:
             self.failed = True
             raise
+
+    @contextmanager
+    def savepoint(self) -> Iterator[None]:
+        """A savepoint, to which an error in the block rolls back; none on SQL Server, where an error ends the transaction."""
+        if self.engine == "sqlserver":
+            yield
+        else:
+            with self.conn.begin_nested():
+                yield

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import threading
 from collections.abc import Callable
@@ -24,14 +25,22 @@ def shipped(name: str) -> Path:
     return inside if inside.exists() else _PACKAGE.parent / name
 
 
+ENGINES = {"postgresql": "postgres", "mssql": "sqlserver"}  # by the name of its SQLAlchemy dialect
+
+
 def engine_name(dialect: str) -> str:
     """The name of a SQLAlchemy dialect's folder in sql/ and migrations/: postgres or sqlserver."""
-    return {"postgresql": "postgres", "mssql": "sqlserver"}[dialect]
+    return ENGINES[dialect]
 
 
 def text_of(engine: str, name: str) -> str:
     """The text of sql/<engine>/<name>.sql."""
     return (shipped("sql") / engine / f"{name}.sql").read_text(encoding="utf-8")
+
+
+def batches(text: str) -> list[str]:
+    """The batches of a script: what stands between lines that say GO."""
+    return [batch for batch in re.split(r"(?m)^GO\s*$", text) if batch.strip()]
 
 
 @cache
@@ -45,22 +54,51 @@ def rows(values: object) -> str:
     return _ENCODER.encode(values).decode("utf-8")
 
 
+def rows_of_text(values: list[Any]) -> str:
+    """Rows as a JSON parameter whose keys and bodies are text: SQL Server keeps JSON as the text that it is given.
+
+    Keys are canonical, so that equal keys are equal texts.
+    """
+    return rows([_with_text(row) if isinstance(row, dict) else row for row in values])
+
+
+def _with_text(row: dict[str, Any]) -> dict[str, Any]:
+    texts: dict[str, Any] = {}
+    if row.get("key_values") is not None:
+        texts["key_values"] = canonical_json(_ENCODER.encode(row["key_values"])).decode("utf-8")
+    if row.get("body") is not None:
+        texts["body"] = _ENCODER.encode(row["body"]).decode("utf-8")
+    return row | texts
+
+
 def canonical_json(text: bytes) -> bytes:
-    """JSON with names in order and no blanks; numbers as they are written."""
-    return _IN_ORDER.encode(decoded(text))
+    """JSON with names in order, no blanks, and numbers without the zeros at their ends: equal where a database compares equal."""
+    return _IN_ORDER.encode(_decoded(text, _CANONICAL, _canonical_number))
+
+
+def _canonical_number(text: str) -> int | Decimal:
+    number = Decimal(text)
+    if not -_INT_DIGITS < number.adjusted() < _INT_DIGITS:
+        return number
+    return int(number) if number == number.to_integral_value() else Decimal(format(number, "f").rstrip("0"))
 
 
 _ENCODER = msgspec.json.Encoder(decimal_format="number")
 _IN_ORDER = msgspec.json.Encoder(decimal_format="number", order="deterministic")
+_CANONICAL = msgspec.json.Decoder(float_hook=_canonical_number)
 _DECODER = msgspec.json.Decoder(float_hook=Decimal)  # 7.20 stays 7.20
 
 
 def decoded(text: str | bytes) -> Any:
     """A JSON value of the database's. Numbers that are not whole are Decimals, and so are those with thousands of digits."""
+    return _decoded(text, _DECODER, Decimal)
+
+
+def _decoded(text: str | bytes, decoder: msgspec.json.Decoder[Any], number: Callable[[str], Any]) -> Any:
     try:
-        return _DECODER.decode(text)
+        return decoder.decode(text)
     except (msgspec.DecodeError, RecursionError):  # what a database holds, another program may have written: it must be readable
-        return _in_a_deep_thread(lambda: json.loads(text, parse_int=_whole_number, parse_float=Decimal))
+        return _in_a_deep_thread(lambda: json.loads(text, parse_int=_whole_number, parse_float=number))
 
 
 def _whole_number(text: str) -> int | Decimal:

@@ -4,9 +4,8 @@ import os
 
 from alembic import context
 
-from dmsjournal import statements
 from dmsjournal.connecting import engine_for
-from dmsjournal.migrating import checked_lock_timeout
+from dmsjournal.migrating import checked_lock_timeout, checks, mark, run_batch
 
 config = context.config
 arguments = context.get_x_argument(as_dictionary=True)
@@ -16,12 +15,6 @@ lock_timeout = checked_lock_timeout(
     or config.get_section_option(config.config_ini_section, "lock_timeout")
     or "5s"
 )
-
-
-def prepare(execute) -> None:
-    """What comes before the first migration, online and in the script."""
-    for name in ("checks/lock_timeout", "checks/one_at_a_time", "checks/installable", "checks/schema"):
-        execute(statements.text_of("postgres", name).replace("{lock_timeout}", lock_timeout))
 
 
 def run_offline() -> None:
@@ -35,18 +28,19 @@ def run_offline() -> None:
     write = context.get_context().impl.static_output
     write("\\set ON_ERROR_STOP on")
     with context.begin_transaction():
-        prepare(write)
+        for batch in checks("postgres", lock_timeout):
+            write(batch)
         context.run_migrations()
-        write(statements.text_of("postgres", "checks/mark"))
+        write(mark("postgres"))
 
 
 def run_online(connection) -> None:
     context.configure(connection=connection, version_table_schema="dms")
     with context.begin_transaction():
-        execute = connection.execution_options(no_parameters=True).exec_driver_sql
-        prepare(execute)
+        for batch in checks("postgres", lock_timeout):
+            run_batch(connection, batch)
         context.run_migrations()
-        execute(statements.text_of("postgres", "checks/mark"))
+        run_batch(connection, mark("postgres"))
 
 
 if context.is_offline_mode():

@@ -1,0 +1,98 @@
+"""PostgreSQL through psycopg."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import exc
+
+from dmsjournal import statements
+from dmsjournal.connecting import REVISION, shown
+from dmsjournal.errors import DatabaseRefused, InvalidRequest, JournalError, NotInstalled, Unavailable, UnsupportedCapability
+
+EXAMPLE = "postgresql+psycopg://user:password@host:port/database"
+
+_NOT_FROM_A_URL = {"autocommit", "context", "cursor_factory", "prepare_threshold", "row_factory"}  # psycopg takes objects there
+_RETRY = {"40001", "40P01", "55P03", "57014", "57P01", "57P02", "57P03", "53200", "53300", "25P02"}
+_MISSING = {"3F000", "42P01", "42883", "42703"}
+_WRONG_LOGIN = {"28P01", "28000", "3D000"}
+_WRONG_VALUE = {"22P05", "22021", "22P02", "22003", "22001", "54000"}
+_LOCKED = {"55P03", "40P01"}
+
+
+def engine_for(url: sa.URL) -> sa.Engine:
+    """See connecting.engine_for."""
+    if url.drivername in ("postgresql", "postgres"):
+        url = url.set(drivername="postgresql+psycopg")
+    if url.drivername != "postgresql+psycopg":
+        raise InvalidRequest("url", shown(url), "this version speaks postgresql+psycopg://")
+    if "@" in (url.host or ""):
+        raise InvalidRequest("url", "***", "in a password, write @ as %40 (and : / ? # as %3A %2F %3F %23)")
+    if not url.database:
+        raise InvalidRequest("url", shown(url), "name the database at its end, after the slash")
+    refused = sorted(_NOT_FROM_A_URL & url.query.keys())
+    if refused:
+        raise InvalidRequest("url", shown(url), f"{refused[0]} is no option of libpq's: leave it out")
+    # READ COMMITTED whatever the database's default: each statement its own snapshot, so that the one which reads comes after the
+    # horizon's (invariant 5). Nothing prepared: a kept plan would be one for any number of rows.
+    return sa.create_engine(
+        url,
+        isolation_level="READ COMMITTED",
+        pool_pre_ping=True,
+        json_deserializer=statements.decoded,
+        connect_args={"prepare_threshold": None, "application_name": "dmsjournal", "client_encoding": "utf8"} | dict(url.query),
+    )
+
+
+def is_retried(error: exc.DBAPIError) -> bool:
+    """Whether the same work may succeed at another try in the same transaction, from a savepoint on: a deadlock or the like."""
+    return getattr(error.orig, "sqlstate", None) in ("40001", "40P01")
+
+
+def is_locked_out(error: exc.DBAPIError) -> bool:
+    """Whether a lock was not to be had."""
+    return getattr(error.orig, "sqlstate", None) in _LOCKED
+
+
+def as_journal_error(error: exc.DBAPIError) -> JournalError:
+    """The driver's error as ours."""
+    original: Any = error.orig
+    code: str | None = getattr(original, "sqlstate", None)
+    diagnosis = getattr(original, "diag", None)
+    message = _line(getattr(diagnosis, "message_primary", None) or str(original))
+    hint = getattr(diagnosis, "message_hint", None)
+    if code in _MISSING:
+        return NotInstalled(None, REVISION)
+    if code in ("DJ001", "DJ004"):
+        return UnsupportedCapability(message, hint or "")
+    if code in ("DJ002", "DJ003", "DJ005", "DJ008"):
+        return InvalidRequest("statement", message, hint or "")
+    if code in _WRONG_VALUE or isinstance(error, exc.DataError):
+        return InvalidRequest("value", message, "the database cannot hold it")
+    if code is None and "permission denied for database" in message:
+        return DatabaseRefused(code, message, "GRANT CONNECT ON DATABASE to the role", refused="login")
+    if code in _WRONG_LOGIN or (code is None and re.search(r"authentication failed|role \".*\" does not exist", message)):
+        return DatabaseRefused(code, message, "check the user, the password and the database in the URL", refused="login")
+    if code is None and re.search(r"database \".*\" does not exist", message):
+        return DatabaseRefused(code, message, "check the database in the URL", refused="login")
+    if code is None and isinstance(error, exc.ProgrammingError):
+        return InvalidRequest("url", message, "see the driver's documentation for the options after the question mark")
+    if code is None and re.match(r"failed to resolve host|connection (failed|is bad)", message):
+        return Unavailable(message, "check the host, the port and sslmode in the URL; if they are right, try again when it is up")
+    if code in _RETRY or (code or "").startswith("08") or code is None or error.connection_invalidated:
+        return Unavailable(message)
+    if code == "42501":
+        return DatabaseRefused(code, message, "grant the role what docs/dba/roles.md lists", refused="right")
+    return DatabaseRefused(code, message, hint or "see the cause")
+
+
+def lock_timeout(text: str) -> str:
+    """A lock timeout as the migrations' SQL takes it."""
+    return text
+
+
+def _line(message: str) -> str:
+    """One line; libpq repeats its message once for each address it tried."""
+    return " ".join(message.split())

@@ -1,0 +1,167 @@
+"""SQL Server through pyodbc or mssql-python."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+
+import sqlalchemy as sa
+from sqlalchemy import exc
+
+from dmsjournal.connecting import REVISION, shown
+from dmsjournal.errors import DatabaseRefused, InvalidRequest, JournalError, NotInstalled, Unavailable, UnsupportedCapability
+
+EXAMPLE = "mssql+pyodbc://user:password@host:port/database"
+
+_PACKAGES = {"pyodbc": "'dmsjournal[sqlserver]'", "mssqlpython": "mssql-python"}
+_LOGIN_SECONDS = 10
+_OURS = range(50001, 50011)  # what sql/sqlserver throws
+_RETRY = {1205, 1222, 3960, 3961, 50005, 50010}
+_LOCKED = {1205, 1222, 50009}
+_MISSING = {207, 208, 2760, 2812}
+_WRONG_LOGIN = {4060, 18452, 18456, 40615}
+_DENIED = {229, 230, 262, 297, 300, 2760, 15247}
+_WRONG_VALUE = {220, 242, 245, 248, 8114, 8115, 8152, 2628}
+
+
+def engine_for(url: sa.URL) -> sa.Engine:
+    """See connecting.engine_for. Raises UnsupportedCapability where the driver is missing, naming what to install."""
+    driver = url.drivername.partition("+")[2] or "pyodbc"
+    url = url.set(drivername=f"mssql+{driver}")
+    if driver not in _PACKAGES:
+        raise InvalidRequest("url", shown(url), "this version speaks mssql+pyodbc:// and mssql+mssqlpython://")
+    if "@" in (url.host or ""):
+        raise InvalidRequest("url", "***", "in a password, write @ as %40 (and : / ? # as %3A %2F %3F %23)")
+    if not url.database:
+        raise InvalidRequest("url", shown(url), "name the database at its end, after the slash")
+    if driver == "pyodbc":
+        url = _with_odbc_driver(url)
+    try:
+        return sa.create_engine(
+            url,
+            isolation_level="READ COMMITTED",
+            pool_pre_ping=True,
+            connect_args={"timeout": _LOGIN_SECONDS} if driver == "pyodbc" else {},
+        )
+    except ModuleNotFoundError as error:
+        raise UnsupportedCapability(f"the driver {error.name} is missing", f"pip install {_PACKAGES[driver]}") from error
+
+
+def _with_odbc_driver(url: sa.URL) -> sa.URL:
+    """The URL with an ODBC driver: the one that it names, an installed one, or the package mssql-python-odbc's."""
+    try:
+        import pyodbc
+    except ImportError as error:
+        raise UnsupportedCapability(
+            f"pyodbc cannot be loaded ({error})",
+            "pip install 'dmsjournal[sqlserver]' and install unixODBC, or write the URL as mssql+mssqlpython://…",
+        ) from error
+    if "driver" in {name.lower() for name in url.query}:
+        return url
+    installed = sorted(name for name in pyodbc.drivers() if re.fullmatch(r"ODBC Driver \d+ for SQL Server", name))
+    driver = installed[-1] if installed else _packaged_driver()
+    if driver is None:
+        raise UnsupportedCapability(
+            "no ODBC driver for SQL Server is installed",
+            "pip install mssql-python-odbc, or install Microsoft's ODBC Driver 18, or write the URL as mssql+mssqlpython://…",
+        )
+    return url.update_query_dict({"driver": driver})
+
+
+def _packaged_driver() -> str | None:
+    """The path of the library that the package mssql-python-odbc carries."""
+    found = importlib.util.find_spec("mssql_python_odbc")
+    if found is None or not found.submodule_search_locations:
+        return None
+    for folder in found.submodule_search_locations:
+        for name in ("libmsodbcsql*.so*", "libmsodbcsql*.dylib", "msodbcsql*.dll"):
+            for path in sorted(Path(folder).rglob(name)):
+                if _fits_here(path):
+                    return str(path)
+    return None
+
+
+def _fits_here(path: Path) -> bool:
+    """Whether a library of the package is for this machine: it carries one for each distribution and processor."""
+    import ctypes
+
+    try:
+        ctypes.CDLL(str(path))
+    except OSError:
+        return False
+    return True
+
+
+def is_retried(error: exc.DBAPIError) -> bool:
+    """False: an error has rolled the whole transaction back, whatever savepoint it met."""
+    return False
+
+
+def is_locked_out(error: exc.DBAPIError) -> bool:
+    """Whether a lock was not to be had."""
+    number, message = _told(error)
+    return number in _LOCKED or "lock request time out" in message.lower() or "lock timeout" in message.lower()
+
+
+def as_journal_error(error: exc.DBAPIError) -> JournalError:
+    """The driver's error as ours, by its number, and by its words where a driver or a compatible server hides the number."""
+    number, message = _told(error)
+    low = message.lower()
+    code = None if number is None else str(number)
+    said, _, remedy = message.partition(". ")
+    if number in (50001, 50004):
+        return UnsupportedCapability(said, remedy)
+    if number in (50002, 50003, 50007):
+        return InvalidRequest("statement", said, remedy)
+    if number in _RETRY or "deadlock" in low or "could not serialize" in low or is_locked_out(error):
+        return Unavailable(said, remedy if number in _OURS else "try again")
+    if number in _OURS:
+        return DatabaseRefused(code, said, remedy)
+    if number in _DENIED - _MISSING or "permission was denied" in low or "permission denied" in low:
+        return DatabaseRefused(code, message, "grant the user what docs/dba/sqlserver.md lists", refused="right")
+    if number in _MISSING or re.search(r"invalid (object|column) name|could not find stored procedure|does not exist", low):
+        return _missing(code, message, low)
+    if number in _WRONG_LOGIN or re.search(r"login failed|password authentication failed|cannot open database", low):
+        return DatabaseRefused(code, message, "check the user, the password and the database in the URL", refused="login")
+    if "certificate" in low:
+        return DatabaseRefused(
+            code,
+            message,
+            "install the server's certificate authority; in a test, add ?TrustServerCertificate=yes to the URL",
+            refused="login",
+        )
+    if number in _WRONG_VALUE or isinstance(error, exc.DataError):
+        return InvalidRequest("value", message, "the database cannot hold it")
+    if re.search(r"login timeout|tcp provider|communication link|unable to connect|not found or not accessible", low):
+        return Unavailable(message, "check the host and the port in the URL; if they are right, try again when it is up")
+    if re.search(r"can't open lib|data source name not found|im00\d", low):
+        return UnsupportedCapability(message, "name an ODBC driver that is installed: ?driver=ODBC+Driver+18+for+SQL+Server")
+    if error.connection_invalidated:
+        return Unavailable(message)
+    return DatabaseRefused(code, message, "see the cause")
+
+
+def _missing(code: str | None, message: str, low: str) -> JournalError:
+    if "database" in low and "does not exist" in low:
+        return DatabaseRefused(code, message, "check the database in the URL", refused="login")
+    if "login" in low or "role" in low:
+        return DatabaseRefused(code, message, "check the user, the password and the database in the URL", refused="login")
+    return NotInstalled(None, REVISION)
+
+
+def lock_timeout(text: str) -> str:
+    """A lock timeout as the migrations' SQL takes it: milliseconds, -1 for ever."""
+    found = re.fullmatch(r"(\d+)(ms|s|min)?", text)
+    assert found is not None  # checked_lock_timeout
+    milliseconds = int(found[1]) * {"ms": 1, "s": 1000, "min": 60_000, None: 1}[found[2]]
+    return str(milliseconds or -1)
+
+
+def _told(error: exc.DBAPIError) -> tuple[int | None, str]:
+    """The server's number, where the driver gives it, and its first message without what drivers put around it."""
+    text = " ".join(" ".join(str(argument) for argument in getattr(error.orig, "args", ()) or (error.orig,)).split())
+    number = re.search(r"\((\d+)\) \(SQL\w+\)", text)
+    message = re.sub(r"\s*\(\d+\) \(SQL\w+\).*$", "", text)
+    message = re.sub(r"^.*?(?:\[SQL Server\]|\[ODBC Driver \d+ for SQL Server\](?!\[)|DDBC Error:)\s*", "", message)
+    return (int(number[1]) or None if number else None), message

@@ -1,0 +1,13 @@
+"""${message}"""
+
+from dmsjournal.migrating import run
+
+revision, down_revision, branch_labels, depends_on = ${repr(up_revision)}, ${repr(down_revision)}, ${repr(branch_labels)}, ${repr(depends_on)}
+
+
+def upgrade() -> None:
+    run()
+
+
+def downgrade() -> None:
+    run()

@@ -1,0 +1,30 @@
+"""journals"""
+
+from dmsjournal.migrating import run
+
+revision, down_revision, branch_labels, depends_on = "0003", "0002", None, None
+
+
+def upgrade() -> None:
+    run(
+        "tables/hold_writers.v1",
+        "tables/JournalFloor.v1",
+        "tables/ChangeConsumer.v1",
+        "tables/DocumentChangeEvent.v1",
+        "tables/IdentityChangeEvent.v1",
+        "tables/KeyChangeEvent.v1",
+        "triggers/document_stamp.v1",
+        "tables/Document.unstamped.v1",
+    )
+
+
+def downgrade() -> None:
+    run(
+        "tables/hold_writers.v1",
+        "triggers/document_stamp.drop",
+        "tables/KeyChangeEvent.drop",
+        "tables/IdentityChangeEvent.drop",
+        "tables/DocumentChangeEvent.drop",
+        "tables/ChangeConsumer.drop",
+        "tables/JournalFloor.drop",
+    )

@@ -1,0 +1,21 @@
+"""reading"""
+
+from dmsjournal.migrating import run
+
+revision, down_revision, branch_labels, depends_on = "0006", "0005", None, None
+
+
+def upgrade() -> None:
+    run(
+        "procedures/oldest_floor.v1",
+        "procedures/horizon.v1",
+        "views/ResourceChange.v1",
+    )
+
+
+def downgrade() -> None:
+    run(
+        "views/ResourceChange.drop",
+        "procedures/horizon.drop",
+        "procedures/oldest_floor.drop",
+    )

@@ -1,0 +1,6 @@
+-- sql/sqlserver/checks/lock_timeout.sql: a migration gives up, and changes nothing, rather than make every writer queue behind it; an error
+-- ends its transaction. Milliseconds; -1 waits for ever.
+SET XACT_ABORT ON;
+SET QUOTED_IDENTIFIER ON;
+SET ANSI_NULLS ON;
+SET LOCK_TIMEOUT {lock_timeout};

@@ -1,0 +1,2 @@
+-- sql/sqlserver/procedures/horizon.drop.sql
+DROP PROCEDURE dms.horizon;

@@ -1,0 +1,2 @@
+-- sql/sqlserver/procedures/oldest_floor.drop.sql
+DROP PROCEDURE dms.oldest_floor;

@@ -1,0 +1,16 @@
+-- sql/sqlserver/queries/deletes.sql: the next tombstones of one resource after a version, oldest first; one row at least, for the floor.
+-- Binds: resource_key_id; after_version (exclusive); max_version (inclusive, at most a horizon read before); page_size (rows).
+-- Plan: one range of IX_DocumentDeleteEvent_Resource; named as change_page.sql tells.
+DECLARE @resource_key_id smallint = :resource_key_id, @after_version bigint = :after_version, @max_version bigint = :max_version,
+        @page_size bigint = :page_size;
+SELECT floor.ChangeVersion AS floor, event.ChangeVersion AS change_version, event.DocumentId AS document_id,
+       event.DocumentUuid AS document_uuid, event.KeyValues AS key_values, event.CreatedAt AS deleted_at
+FROM dms.JournalFloor AS floor
+OUTER APPLY (
+    SELECT TOP (@page_size) ChangeVersion, DocumentId, DocumentUuid, KeyValues, CreatedAt
+    FROM dms.DocumentDeleteEvent WITH (INDEX (IX_DocumentDeleteEvent_Resource), FORCESEEK)
+    WHERE ResourceKeyId = @resource_key_id AND ChangeVersion > @after_version AND ChangeVersion <= @max_version
+    ORDER BY ChangeVersion
+) AS event
+WHERE floor.Journal = N'DocumentDeleteEvent'
+ORDER BY event.ChangeVersion;

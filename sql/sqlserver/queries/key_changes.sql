@@ -1,0 +1,38 @@
+-- sql/sqlserver/queries/key_changes.sql: the documents of one resource whose key values differ between the ends of the window, each at
+-- its last key change in it, oldest first. The next after a version.
+-- Binds: resource_key_id; min_version, max_version (inclusive; max at most a horizon read before); after_version (exclusive);
+--   page_size (key change events to scan).
+-- Gives: one row an event scanned, and one row at least, for the floor. `is_listed` is true for the document's last key change in the
+--   window, if the values before its first one differ from those after it: A→B→C is one row, A→B→A none (acceptance 46).
+-- Plan: one range of IX_KeyChangeEvent_Resource, and lookups in IX_KeyChangeEvent_Document; named as change_page.sql tells.
+DECLARE @resource_key_id smallint = :resource_key_id, @min_version bigint = :min_version, @after_version bigint = :after_version,
+        @max_version bigint = :max_version, @page_size bigint = :page_size;
+SELECT floor.ChangeVersion AS floor, event.ChangeVersion AS change_version, event.DocumentId AS document_id,
+       event.DocumentUuid AS document_uuid, earliest.OldKeyValues AS old_key_values, event.NewKeyValues AS new_key_values,
+       event.CreatedAt AS changed_at,
+       CASE WHEN later.ChangeVersion IS NULL AND (
+                earliest.OldKeyValues <> event.NewKeyValues
+                OR (earliest.OldKeyValues IS NULL AND event.NewKeyValues IS NOT NULL)
+                OR (earliest.OldKeyValues IS NOT NULL AND event.NewKeyValues IS NULL)) THEN 1 ELSE 0 END AS is_listed
+FROM dms.JournalFloor AS floor
+OUTER APPLY (
+    SELECT TOP (@page_size) ChangeVersion, DocumentId, DocumentUuid, NewKeyValues, CreatedAt
+    FROM dms.KeyChangeEvent WITH (INDEX (IX_KeyChangeEvent_Resource), FORCESEEK)
+    WHERE ResourceKeyId = @resource_key_id AND ChangeVersion > @after_version AND ChangeVersion <= @max_version
+    ORDER BY ChangeVersion
+) AS event
+OUTER APPLY (
+    SELECT TOP (1) OldKeyValues
+    FROM dms.KeyChangeEvent WITH (INDEX (IX_KeyChangeEvent_Document), FORCESEEK)
+    WHERE DocumentId = event.DocumentId AND DocumentUuid = event.DocumentUuid AND ChangeVersion >= @min_version  -- of this lifetime
+    ORDER BY ChangeVersion
+) AS earliest
+OUTER APPLY (
+    SELECT TOP (1) ChangeVersion
+    FROM dms.KeyChangeEvent WITH (INDEX (IX_KeyChangeEvent_Document), FORCESEEK)
+    WHERE DocumentId = event.DocumentId AND DocumentUuid = event.DocumentUuid
+      AND ChangeVersion > event.ChangeVersion AND ChangeVersion <= @max_version
+    ORDER BY ChangeVersion
+) AS later
+WHERE floor.Journal = N'KeyChangeEvent'
+ORDER BY event.ChangeVersion;

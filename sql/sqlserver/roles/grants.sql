@@ -1,0 +1,19 @@
+-- sql/sqlserver/roles/grants.sql: optional. A writer, a reader and nobody else; run it as the installing user, after the upgrade:
+--   sqlcmd -b -I -v writer=app_writer reader=app_reader -i grants.sql
+-- The writer needs nothing on the journals: triggers of the same owner fill them (ownership chaining), and the writer can neither add,
+-- change nor delete a row there. The reader reads everything and writes nothing; it needs VIEW SERVER STATE besides, to see the writers'
+-- locks (VIEW SERVER PERFORMANCE STATE from SQL Server 2022 on, VIEW DATABASE STATE in Azure SQL Database), or sign_horizon.sql.
+-- See docs/dba/sqlserver.md.
+SET XACT_ABORT ON;
+BEGIN TRANSACTION;
+GRANT SELECT, INSERT, UPDATE, DELETE ON dms.Document TO [$(writer)];
+GRANT SELECT, INSERT, UPDATE, DELETE ON dms.DocumentCache TO [$(writer)];
+GRANT SELECT, INSERT, UPDATE, DELETE ON dms.ReferenceEdge TO [$(writer)];
+GRANT SELECT, INSERT ON dms.ResourceKey TO [$(writer)];
+GRANT SELECT ON dms.ResourceDependency TO [$(writer)];
+GRANT SELECT ON dms.DocumentDeleteEvent TO [$(writer)];
+GRANT SELECT ON dms.alembic_version TO [$(writer)];
+GRANT SELECT ON SCHEMA::dms TO [$(reader)];
+GRANT EXECUTE ON dms.horizon TO [$(reader)];
+COMMIT;
+GO

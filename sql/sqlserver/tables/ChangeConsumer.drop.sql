@@ -1,0 +1,2 @@
+-- sql/sqlserver/tables/ChangeConsumer.drop.sql
+DROP TABLE dms.ChangeConsumer;

@@ -1,0 +1,8 @@
+-- sql/sqlserver/tables/ChangeConsumer.v1.sql: how far each registered consumer has read; the cursor is exclusive.
+CREATE TABLE dms.ChangeConsumer (
+    Name          nvarchar(256) COLLATE Latin1_General_100_BIN2 NOT NULL CONSTRAINT PK_ChangeConsumer PRIMARY KEY,
+    ChangeVersion bigint        NOT NULL,
+    DocumentId    bigint        NOT NULL,
+    UpdatedAt     datetime2(7)  NOT NULL CONSTRAINT DF_ChangeConsumer_UpdatedAt DEFAULT SYSUTCDATETIME()
+);
+EXEC sys.sp_addextendedproperty N'dmsjournal', N'how far each registered consumer has read', N'SCHEMA', N'dms', N'TABLE', N'ChangeConsumer';

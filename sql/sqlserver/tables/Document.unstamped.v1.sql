@@ -1,0 +1,3 @@
+-- sql/sqlserver/tables/Document.unstamped.v1.sql: documents that were written while no trigger stamped them get their first stamp, and
+-- with it their events, from the trigger that is there now. -1 is a signal: the trigger draws the stamp.
+UPDATE dms.Document SET ContentVersion = -1, IdentityVersion = -1 WHERE ContentVersion = 0 OR IdentityVersion = 0;

@@ -1,0 +1,2 @@
+-- sql/sqlserver/tables/JournalFloor.drop.sql
+DROP TABLE dms.JournalFloor;

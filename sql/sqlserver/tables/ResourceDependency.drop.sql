@@ -1,0 +1,2 @@
+-- sql/sqlserver/tables/ResourceDependency.drop.sql
+DROP TABLE dms.ResourceDependency;

@@ -1,0 +1,2 @@
+-- sql/sqlserver/tables/TruncateGuard.drop.sql
+DROP TABLE dms.TruncateGuard;

@@ -1,0 +1,2 @@
+-- sql/sqlserver/views/ResourceChange.drop.sql
+DROP VIEW dms.ResourceChange;
