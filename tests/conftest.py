@@ -16,10 +16,11 @@ import sqlalchemy as sa
 if TYPE_CHECKING:
     import dmsjournal as dj
     from dmsjournal.embedded import EmbeddedPostgres
+    from tests.sqlserver.server import SqlServer
 
 Connections = list[sa.Connection]
 
-ENGINES = ["postgres"]  # an engine named here has a fixture "<engine>_server" with the methods of PostgresServer
+ENGINES = ["postgres", "sqlserver"]  # an engine named here has a fixture "<engine>_server" with the methods of PostgresServer
 
 SETTINGS = {
     "autovacuum": "on",
@@ -82,6 +83,17 @@ def postgres_server() -> Iterator[PostgresServer]:
     bin_dir = os.environ.get("DMSJOURNAL_TEST_POSTGRES_BIN")
     with EmbeddedPostgres(settings=SETTINGS, bin_dir=bin_dir) as embedded:
         yield PostgresServer(embedded)
+
+
+@pytest.fixture(scope="session")
+def sqlserver_server() -> "Iterator[SqlServer]":
+    """A SQL Server, if there is one here; else the test is skipped with the reason."""
+    from tests.sqlserver.server import sqlserver
+
+    with sqlserver() as server:
+        if isinstance(server, str):
+            pytest.skip(server)
+        yield server
 
 
 @pytest.fixture(params=ENGINES)

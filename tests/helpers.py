@@ -7,6 +7,7 @@ dms.ReferenceEdge, never from the SQL under test.
 import hashlib
 from collections.abc import Mapping
 from typing import Any
+from uuid import UUID
 
 import sqlalchemy as sa
 
@@ -89,7 +90,10 @@ def identity_events(connection: sa.Connection, document_id: int) -> list[int]:
     return [row[0] for row in commit(connection, statement)]
 
 
-_NEWEST_DRAWN = {"postgresql": "SELECT pg_sequence_last_value('dms.changeversionsequence')"}
+_NEWEST_DRAWN = {
+    "postgresql": "SELECT pg_sequence_last_value('dms.changeversionsequence')",
+    "mssql": "SET NOCOUNT ON; DECLARE @newest bigint; EXEC dms.newest_stamp @newest OUTPUT; SELECT @newest",
+}
 
 
 def drawn(connection: sa.Connection) -> int:
@@ -107,7 +111,7 @@ def expected_changes(connection: sa.Connection, resource_key_id: int, window: dj
         derived[parent_id] = max(derived[parent_id], documents[child_id][4])
     return sorted(
         (
-            dj.Change(document_id, documents[document_id][1], version)
+            dj.Change(document_id, as_uuid(documents[document_id][1]), version)
             for document_id, version in derived.items()
             if documents[document_id][2] == resource_key_id
             and (window.min or 0) <= version
@@ -115,6 +119,11 @@ def expected_changes(connection: sa.Connection, resource_key_id: int, window: dj
         ),
         key=lambda change: (change.change_version, change.document_id),
     )
+
+
+def as_uuid(value: UUID | str) -> UUID:
+    """A uuid as some driver gives it."""
+    return value if isinstance(value, UUID) else UUID(value)
 
 
 def unjournaled(connection: sa.Connection) -> list[int]:
