@@ -94,7 +94,7 @@ def upgrade(
     revision: Annotated[str, typer.Option(help="Revision to go to.")] = "head",
     lock_timeout: LockTimeout = "5s",
 ) -> None:
-    """Install the journal, or bring it up to date. In one transaction."""
+    """Install the journal, or bring it up to date. It is one transaction: it succeeds as a whole or changes nothing."""
     from dmsjournal import migrating
 
     before = migrating.current(url)
@@ -108,7 +108,7 @@ def downgrade(
     url: Url,
     lock_timeout: LockTimeout = "5s",
 ) -> None:
-    """Go back to an older revision. In one transaction; documents stay."""
+    """Go back to an older revision; base removes the journal. Documents stay. It is one transaction."""
     from dmsjournal import migrating
 
     before = migrating.current(url)
@@ -118,7 +118,7 @@ def downgrade(
 
 @app.command()
 def current(url: Url) -> None:
-    """Print the database's revision. None where it has no journal."""
+    """Print the database's revision and the newest one. The first is None where the database has no journal."""
     from dmsjournal import migrating
 
     typer.echo(f"revision={migrating.current(url)} newest={migrating.newest()}")
@@ -134,11 +134,11 @@ def sql(
     revision: Annotated[
         str | None, typer.Option(help="Revision to go to, or from:to.", show_default="head, head:base with --down")
     ] = None,
-    down: Annotated[bool, typer.Option("--down", help="The script of a downgrade.")] = False,
+    down: Annotated[bool, typer.Option("--down", help="Print the script of a downgrade.")] = False,
     lock_timeout: LockTimeout = "5s",
     engine: Annotated[Engine, typer.Option(help="Whose SQL.")] = Engine.postgres,
 ) -> None:
-    """Print the SQL of an upgrade or downgrade. To read and to run with psql or sqlcmd; no database is needed."""
+    """Print the SQL of an upgrade or downgrade. It is for reading, and runs with psql or sqlcmd. No database is needed."""
     from dmsjournal import migrating
 
     revision = revision or ("head:base" if down else "head")
@@ -149,15 +149,18 @@ def sql(
 def load(
     file: Annotated[str, typer.Argument(metavar="FILE|-", help="JSON lines, plain or gzip; - is standard input.")],
     url: Url,
-    keep_going: Annotated[bool, typer.Option("--keep-going", help="Load the other lines where some are bad.")] = False,
+    keep_going: Annotated[bool, typer.Option("--keep-going", help="Load the good lines, write the bad ones to a file.")] = False,
     rejects: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="File for the bad lines.", show_default="FILE.rejects.jsonl")
+        Path | None, typer.Option(metavar="FILE", help="File for them, with --keep-going.", show_default="FILE.rejects.jsonl")
     ] = None,
     commit_every: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Commit after each N lines.", show_default="all or nothing")
     ] = None,
 ) -> None:
-    """Write the documents of a file. One a line, each after those it refers to; all or none, unless options say otherwise."""
+    """Write the documents of a file. A line is one document, in UTF-8, and stands after those that it refers to.
+
+    All lines are loaded or none, unless an option says otherwise.
+    """
     from dmsjournal import loading
 
     if rejects is not None and not keep_going:
@@ -177,15 +180,15 @@ def load(
         _fail("\n".join([*bad.first, f"{bad.count} lines were not loaded: they are in {target}, with the reasons"]), 1)
 
 
-Json = Annotated[bool, typer.Option("--json", help="One JSON object a line.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")]
 StringVersions = Annotated[
-    bool, typer.Option("--string-versions", help="Versions and ids in the JSON as strings: JavaScript rounds numbers above 2^53.")
+    bool, typer.Option("--string-versions", help="With --json: versions and ids as strings. JavaScript rounds numbers above 2^53.")
 ]
 
 
 @app.command()
 def versions(url: Url, json: Json = False, string_versions: StringVersions = False) -> None:
-    """Print the oldest and the newest version."""
+    """Print the oldest and the newest version. At or below the newest, every writer has finished."""
     with dj.connect(url) as db:
         found = db.versions()
     if json:
@@ -195,7 +198,7 @@ def versions(url: Url, json: Json = False, string_versions: StringVersions = Fal
 
 
 Resource = Annotated[str, typer.Argument(metavar="RESOURCE", help="Such as Ed-Fi/Student/5.2.0; Student where it is the only one.")]
-Min = Annotated[str | None, typer.Option("--min", metavar="VERSION", help="First version, inclusive.", show_default="the oldest")]
+Min = Annotated[str | None, typer.Option("--min", metavar="VERSION", help="First version, inclusive.", show_default="version 0")]
 Max = Annotated[str | None, typer.Option("--max", metavar="VERSION", help="Last version, inclusive.", show_default="the newest")]
 PageSize = Annotated[int, typer.Option(min=1, max=1_000_000, metavar="N", help="Rows to read at once.")]
 Limit = Annotated[int | None, typer.Option(min=1, max=2**31, metavar="N", help="Rows to print at most.", show_default="all")]
@@ -212,7 +215,7 @@ def changes(
     json: Json = False,
     string_versions: StringVersions = False,
 ) -> None:
-    """Print what changed in a window. The documents of a resource whose version lies in it, oldest version first."""
+    """Print what changed in a window. A line is a document whose version lies in the window, the lowest version first."""
     window = _window(min_, max_)
     with dj.connect(url) as db:
         found = db.changes(_resource(db, resource), window, page_size)
@@ -228,7 +231,7 @@ def snapshot(
     json: Json = False,
     string_versions: StringVersions = False,
 ) -> None:
-    """Print all live documents of a resource. For who begins, or whose window has expired; stderr tells where to go on."""
+    """Print all live documents of a resource. Begin with it, also after an expired window; stderr tells where to go on."""
     with dj.connect(url) as db:
         found = db.snapshot(_resource(db, resource), page_size)
         _print(islice(found, limit), json, string_versions)
@@ -247,7 +250,7 @@ def deletes(
     json: Json = False,
     string_versions: StringVersions = False,
 ) -> None:
-    """Print what was deleted in a window. The documents of a resource, oldest version first."""
+    """Print what was deleted in a window. A line is a deleted document of the resource, the lowest version first."""
     window = _window(min_, max_)
     with dj.connect(url) as db:
         found = db.deletes(_resource(db, resource), window, page_size)
@@ -265,7 +268,7 @@ def key_changes(
     json: Json = False,
     string_versions: StringVersions = False,
 ) -> None:
-    """Print whose key changed in a window. The documents of a resource, oldest version first."""
+    """Print whose key changed in a window. A line is a document with its key before and after, the lowest version first."""
     window = _window(min_, max_)
     with dj.connect(url) as db:
         found = db.key_changes(_resource(db, resource), window, page_size)
@@ -279,7 +282,7 @@ def derive(
     json: Json = False,
     string_versions: StringVersions = False,
 ) -> None:
-    """Print documents' versions and etags. And when they were last modified; exit code 1 if one does not exist."""
+    """Print documents' versions, etags and last-modified times. The exit code is 1 if one of them does not exist."""
     wanted = [_whole_number(text) for text in ids]
     with dj.connect(url) as db:
         found = db.derive(wanted)
@@ -292,12 +295,12 @@ def derive(
 @app.command()
 def demo(
     url: Annotated[
-        str | None, typer.Option(metavar="URL", help="An empty database.", show_default="a PostgreSQL of the demo's own")
+        str | None, typer.Option(metavar="URL", help="Use this empty database.", show_default="a PostgreSQL of the demo's own")
     ] = None,
     no_spark: Annotated[bool, typer.Option("--no-spark", help="Leave the Spark job out.")] = False,
-    keep: Annotated[bool, typer.Option("--keep", help="Keep its database, until Ctrl-C where it is the demo's own.")] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the database: with --url for good, else until Ctrl-C.")] = False,
 ) -> None:
-    """Show in a minute what the journal does. On the documents of a school district."""
+    """Show in a minute what the journal does. It loads and changes the documents of a school district."""
     from dmsjournal.demo import run
 
     if not run(url, spark=not no_spark, keep=keep):

@@ -217,7 +217,7 @@ def _binaries(bin_dir: Path | str | None) -> Path:
     missing = [name for name in ("initdb", "postgres") if not (found / name).exists()]
     if missing:
         raise EmbeddedPostgresError(
-            f"{found} has no {' and no '.join(missing)}: name the bin directory of PostgreSQL 14 or later"
+            f"{found} has no {' and no '.join(missing)}: name the bin directory of PostgreSQL 15 or later"
         )
     return found
 
