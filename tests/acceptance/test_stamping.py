@@ -75,9 +75,10 @@ def test_content_and_identity_in_one_statement_share_a_stamp(journal: dj.Journal
 def test_the_same_values_again_change_nothing(journal: dj.Journal, connections) -> None:
     write(journal, document(SCHOOL, 1), document(PLAN, 1, document(SCHOOL, 1)))
     before = commit(connections[0], "SELECT * FROM dms.Document ORDER BY DocumentId")
+    otherwise = "UPDATE dms.Document SET KeyValues = '{ \"schoolId\":1.0 }' WHERE DocumentId = 1"  # equal where it is not text
     for statement in (
         "UPDATE dms.Document SET ContentVersion = ContentVersion, IdentityVersion = IdentityVersion, KeyValues = KeyValues",
-        "UPDATE dms.Document SET KeyValues = '{ \"schoolId\":1.0 }' WHERE DocumentId = 1",  # equal, written in another way
+        *([otherwise] if connections[0].dialect.name == "postgresql" else []),
         "UPDATE dms.Document SET CreatedAt = '2001-01-01', ContentLastModifiedAt = '2001-01-01'",
         "UPDATE dms.ReferenceEdge SET ChildDocumentId = ChildDocumentId, ParentDocumentId = ParentDocumentId",
         "UPDATE dms.ReferenceEdge SET ParentResourceKeyId = 99, CreatedAt = '2001-01-01'",
@@ -156,7 +157,8 @@ def test_a_stamp_from_another_transaction_is_replaced(journal: dj.Journal, conne
 def test_what_a_document_is_never_changes(journal: dj.Journal, connections, change: str) -> None:
     write(journal, document(STUDENT, "1"), document(SCHOOL, 1))
     before = drawn(connections[0])
-    with pytest.raises(sa.exc.DBAPIError, match="cannot change its DocumentId"):
+    refused = r"cannot change its DocumentId|Cannot update identity column|can only be updated to DEFAULT"
+    with pytest.raises(sa.exc.DBAPIError, match=refused):
         commit(connections[0], f"UPDATE dms.Document SET {change} WHERE ResourceKeyId = 1")
     assert drawn(connections[0]) == before
     assert list(journal.changes(STUDENT)) == [dj.Change(1, journal.change_page(STUDENT).items[0].document_uuid, 1)]

@@ -10,14 +10,12 @@ def upgrade() -> None:
         "tables/hold_writers.v1",
         "tables/DocumentDeleteEvent.v1",
         "triggers/document_delete.v1",
-        "tables/TruncateGuard.v1",
     )
 
 
 def downgrade() -> None:
     run(
         "tables/hold_writers.v1",
-        "tables/TruncateGuard.drop",
         "triggers/document_delete.drop",
         "tables/DocumentDeleteEvent.drop",
     )

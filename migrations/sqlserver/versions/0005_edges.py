@@ -11,12 +11,14 @@ def upgrade() -> None:
         "tables/ResourceDependency.v1",
         "tables/ResourceDependency.fill.v1",
         "triggers/reference_edge.v1",
+        "tables/TruncateGuard.v1",
     )
 
 
 def downgrade() -> None:
     run(
         "tables/hold_writers.v1",
+        "tables/TruncateGuard.drop",
         "triggers/reference_edge.drop",
         "tables/ResourceDependency.drop",
     )

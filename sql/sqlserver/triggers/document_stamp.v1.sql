@@ -37,6 +37,11 @@ BEGIN
         IF (UPDATE(DocumentId) OR UPDATE(DocumentUuid) OR UPDATE(ResourceKeyId)) AND EXISTS (
             SELECT DocumentId, DocumentUuid, ResourceKeyId FROM inserted EXCEPT SELECT DocumentId, DocumentUuid, ResourceKeyId FROM deleted)
             THROW 50002, N'a document cannot change its DocumentId, DocumentUuid or ResourceKeyId. Delete it and insert another.', 1;
+        IF TRIGGER_NESTLEVEL() = 1 AND (UPDATE(CreatedAt) OR UPDATE(ContentLastModifiedAt) OR UPDATE(IdentityLastModifiedAt))
+            UPDATE document  -- the database's own; where a stamp is given, its time follows below
+            SET CreatedAt = old.CreatedAt, ContentLastModifiedAt = old.ContentLastModifiedAt, IdentityLastModifiedAt = old.IdentityLastModifiedAt
+            FROM deleted AS old INNER JOIN dms.Document AS document ON document.DocumentId = old.DocumentId
+            OPTION (LOOP JOIN, FORCE ORDER);  -- as below
         IF NOT (UPDATE(ContentVersion) OR UPDATE(IdentityVersion) OR UPDATE(KeyValues))
             RETURN;
         INSERT INTO @stamped
