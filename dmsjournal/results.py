@@ -15,11 +15,15 @@ import sqlalchemy as sa
 from dmsjournal import statements
 
 
-@cache
 def query(engine: str, name: str) -> sa.Executable:
     """The statement sql/<engine>/queries/<name>.sql, which gives the same Python values on each engine."""
     statement = statements.query(engine, name)
-    return statement.columns(**_COLUMNS) if engine == "sqlserver" else statement
+    return _typed(statement) if engine == "sqlserver" else statement
+
+
+@cache
+def _typed(statement: sa.TextClause) -> sa.Executable:
+    return statement.columns(**_COLUMNS)
 
 
 class _Json(sa.types.TypeDecorator[Any]):
