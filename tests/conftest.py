@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 Connections = list[sa.Connection]
 
 ENGINES = ["postgres", "sqlserver"]  # an engine named here has a fixture "<engine>_server" with the methods of PostgresServer
+SHARED = {"acceptance"}  # folders of tests that speak to each engine in the same words
 
 SETTINGS = {
     "autovacuum": "on",
@@ -96,7 +97,17 @@ def sqlserver_server() -> "Iterator[SqlServer]":
         yield server
 
 
-@pytest.fixture(params=ENGINES)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Whatever uses a database of its own runs on each engine where the tests are shared, on PostgreSQL elsewhere."""
+    own = {
+        name for mark in metafunc.definition.iter_markers("parametrize") for name in str(mark.args[0]).replace(" ", "").split(",")
+    }
+    if "url" in metafunc.fixturenames and "url" not in own:
+        engines = ENGINES if metafunc.definition.path.parent.name in SHARED else ENGINES[:1]
+        metafunc.parametrize("url", engines, indirect=True)
+
+
+@pytest.fixture
 def url(request: pytest.FixtureRequest) -> Iterator[str]:
     """The URL of the database that `journal` and `connections` of the same test use."""
     with request.getfixturevalue(f"{request.param}_server").copy_of_template() as url:
