@@ -23,13 +23,23 @@ def engine_for(url: str | sa.URL) -> sa.Engine:
     """A pool of connections for a SQLAlchemy URL. Raises InvalidRequest, which never shows the URL's password."""
     try:
         parsed = sa.make_url(url)
-        dialect = _DIALECTS.get(parsed.drivername.partition("+")[0], parsed.drivername.partition("+")[0])
     except (exc.ArgumentError, ValueError) as error:
         raise InvalidRequest("url", "***", f"write it as {' or '.join(examples())}") from error
+    written, _, driver = parsed.drivername.partition("+")
+    dialect = _DIALECTS.get(written, written)
     if dialect not in statements.ENGINES:
         raise InvalidRequest("url", shown(parsed), f"this version speaks {' and '.join(examples())}")
     name = statements.engine_name(dialect)
-    engine: sa.Engine = module_of(name).engine_for(parsed)
+    module = module_of(name)
+    driver = driver or module.DRIVERS[0]
+    if driver not in module.DRIVERS:
+        spoken = " and ".join(f"{dialect}+{known}://" for known in module.DRIVERS)
+        raise InvalidRequest("url", shown(parsed), f"this version speaks {spoken}")
+    if "@" in (parsed.host or ""):
+        raise InvalidRequest("url", "***", "in a password, write @ as %40 (and : / ? # as %3A %2F %3F %23)")
+    if not parsed.database:
+        raise InvalidRequest("url", shown(parsed), "name the database at its end, after the slash")
+    engine: sa.Engine = module.engine_for(parsed.set(drivername=f"{dialect}+{driver}"))
     text = statements.query(name, "connect").text
 
     def prepare(connection: Any, _: object) -> None:

@@ -33,7 +33,6 @@ def upgrade(url: str | sa.URL, revision: str = "head", *, lock_timeout: str = "5
     Raises MigrationRefused, with nothing changed; InvalidRequest, also for a revision that the database is past; Unavailable,
     DatabaseRefused.
     """
-
     _checked_revision(revision)
     if revision == "base":
         raise InvalidRequest("revision", revision, "an upgrade leads to a revision; downgrade removes the journal")
@@ -115,26 +114,9 @@ def run_batch(conn: sa.Connection, batch: str) -> None:
 
 
 def write_batch(write: Callable[[str], None], engine: str, batch: str) -> None:
-    """Writes a batch into a script."""
-    write(f"{batch.strip()}\n{separator(engine)}".rstrip() if separator(engine) else batch)
-
-
-def separator(engine: str) -> str:
-    """What ends a batch of a script. On SQL Server nothing runs after an error, which has ended the transaction."""
-    return "GO\nIF @@TRANCOUNT = 0 SET NOEXEC ON;\nGO" if engine == "sqlserver" else ""
-
-
-def mark(engine: str) -> str:
-    """For Alembic's environments: the batch that comes after the last migration."""
-    return statements.text_of(engine, "checks/mark")
-
-
-def checks(engine: str, lock_timeout: str) -> list[str]:
-    """For Alembic's environments: the batches that come before the first migration, online and in the script."""
-    names = ("checks/lock_timeout", "checks/one_at_a_time", "checks/installable", "checks/schema")
-    text = module_of(engine).lock_timeout(lock_timeout)
-    texts = [statements.text_of(engine, name).replace("{lock_timeout}", text) for name in names]
-    return [batch for text in texts for batch in statements.batches(text)]
+    """Writes a batch into a script, and what ends one there."""
+    separator = module_of(engine).SEPARATOR
+    write(f"{batch.strip()}\n{separator}" if separator else batch)
 
 
 def checked_lock_timeout(lock_timeout: str) -> str:

@@ -13,6 +13,12 @@ from dmsjournal.connecting import REVISION, shown
 from dmsjournal.errors import DatabaseRefused, InvalidRequest, JournalError, NotInstalled, Unavailable, UnsupportedCapability
 
 EXAMPLE = "postgresql+psycopg://user:password@host:port/database"
+DRIVERS = ("psycopg",)  # the first is meant where a URL names none
+
+DIALECT = "postgresql"
+SCRIPT_OPTIONS = {"dialect_opts": {"paramstyle": "named"}}
+SCRIPT_BEGINS, SCRIPT_ENDS = "\\set ON_ERROR_STOP on", ""
+SEPARATOR = ""  # of a script's batches
 
 _NOT_FROM_A_URL = {"autocommit", "context", "cursor_factory", "prepare_threshold", "row_factory"}  # psycopg takes objects there
 _RETRY = {"40001", "40P01", "55P03", "57014", "57P01", "57P02", "57P03", "53200", "53300", "25P02"}
@@ -24,14 +30,6 @@ _LOCKED = {"55P03", "40P01"}
 
 def engine_for(url: sa.URL) -> sa.Engine:
     """See connecting.engine_for."""
-    if url.drivername in ("postgresql", "postgres"):
-        url = url.set(drivername="postgresql+psycopg")
-    if url.drivername != "postgresql+psycopg":
-        raise InvalidRequest("url", shown(url), "this version speaks postgresql+psycopg://")
-    if "@" in (url.host or ""):
-        raise InvalidRequest("url", "***", "in a password, write @ as %40 (and : / ? # as %3A %2F %3F %23)")
-    if not url.database:
-        raise InvalidRequest("url", shown(url), "name the database at its end, after the slash")
     refused = sorted(_NOT_FROM_A_URL & url.query.keys())
     if refused:
         raise InvalidRequest("url", shown(url), f"{refused[0]} is no option of libpq's: leave it out")

@@ -9,32 +9,31 @@ from pathlib import Path
 import sqlalchemy as sa
 from sqlalchemy import exc
 
-from dmsjournal.connecting import REVISION, shown
+from dmsjournal.connecting import REVISION
 from dmsjournal.errors import DatabaseRefused, InvalidRequest, JournalError, NotInstalled, Unavailable, UnsupportedCapability
 
 EXAMPLE = "mssql+pyodbc://user:password@host:port/database"
+DRIVERS = ("pyodbc", "mssqlpython")  # the first is meant where a URL names none
+
+DIALECT = "mssql"
+SEPARATOR = "GO\nIF @@TRANCOUNT = 0 SET NOEXEC ON;\nGO"  # nothing runs after an error, which has ended the transaction
+SCRIPT_OPTIONS = {"dialect_opts": {"paramstyle": "qmark"}, "mssql_batch_separator": SEPARATOR}  # of Alembic's own statements
+SCRIPT_BEGINS, SCRIPT_ENDS = "SET XACT_ABORT ON;\nSET QUOTED_IDENTIFIER ON;\nSET ANSI_NULLS ON;\nGO", "SET NOEXEC OFF;\nGO"
 
 _PACKAGES = {"pyodbc": "'dmsjournal[sqlserver]'", "mssqlpython": "mssql-python"}
 _LOGIN_SECONDS = 10
-_OURS = range(50001, 50011)  # what sql/sqlserver throws
-_RETRY = {1205, 1222, 3960, 3961, 50005, 50010}
+_OURS = range(50001, 50010)  # what sql/sqlserver throws
+_RETRY = {1205, 1222, 3960, 3961, 50005}
 _LOCKED = {1205, 1222, 50009}
 _MISSING = {207, 208, 2760, 2812}
 _WRONG_LOGIN = {4060, 18452, 18456, 40615}
-_DENIED = {229, 230, 262, 297, 300, 2760, 15247}
+_DENIED = {229, 230, 262, 297, 300, 15247}
 _WRONG_VALUE = {220, 242, 245, 248, 8114, 8115, 8152, 2628}
 
 
 def engine_for(url: sa.URL) -> sa.Engine:
     """See connecting.engine_for. Raises UnsupportedCapability where the driver is missing, naming what to install."""
-    driver = url.drivername.partition("+")[2] or "pyodbc"
-    url = url.set(drivername=f"mssql+{driver}")
-    if driver not in _PACKAGES:
-        raise InvalidRequest("url", shown(url), "this version speaks mssql+pyodbc:// and mssql+mssqlpython://")
-    if "@" in (url.host or ""):
-        raise InvalidRequest("url", "***", "in a password, write @ as %40 (and : / ? # as %3A %2F %3F %23)")
-    if not url.database:
-        raise InvalidRequest("url", shown(url), "name the database at its end, after the slash")
+    driver = url.get_driver_name()
     if driver == "pyodbc":
         url = _with_odbc_driver(url)
     try:
@@ -112,13 +111,13 @@ def as_journal_error(error: exc.DBAPIError) -> JournalError:
     said, _, remedy = message.partition(". ")
     if number in (50001, 50004):
         return UnsupportedCapability(said, remedy)
-    if number in (50002, 50003, 50007):
+    if number in (50002, 50003):
         return InvalidRequest("statement", said, remedy)
     if number in _RETRY or "deadlock" in low or "could not serialize" in low or is_locked_out(error):
         return Unavailable(said, remedy if number in _OURS else "try again")
     if number in _OURS:
         return DatabaseRefused(code, said, remedy)
-    if number in _DENIED - _MISSING or "permission was denied" in low or "permission denied" in low:
+    if number in _DENIED or "permission was denied" in low or "permission denied" in low:
         return DatabaseRefused(code, message, "grant the user what docs/dba/sqlserver.md lists", refused="right")
     if number in _MISSING or re.search(r"invalid (object|column) name|could not find stored procedure|does not exist", low):
         return _missing(code, message, low)

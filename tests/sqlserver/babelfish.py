@@ -1,7 +1,7 @@
 """Babelfish for PostgreSQL speaks T-SQL, and stands in for SQL Server where there is none. What it cannot run is listed here, once.
 
 STAND_INS are procedures of ours that look into SQL Server's catalog: each is replaced, in the tests alone, by one with the same
-result. EXCEPTIONS are the tests that it cannot run, each with its message and what SQL Server does.
+result. EDITS are smaller.
 """
 
 import re
@@ -71,7 +71,6 @@ _BACKSLASH, _QUOTE, _KEPT = "N'\\'", "N'\"'", "NCHAR(57344)"
 def _resolved(found: re.Match[str]) -> str:
     pairs = f"REPLACE(listed.{found[1]}, N'\\\\', {_KEPT})"
     return f"REPLACE(REPLACE({pairs}, N'\\\"', {_QUOTE}), {_KEPT}, {_BACKSLASH})"
-
 
 
 _shipped = statements.text_of

@@ -1,6 +1,6 @@
 -- sql/postgres/functions/journal_insert.v1.sql: one document event an inserted document (invariant 2). No identity event: a first
 -- identity stamp is never a witness for a parent (invariant 3).
--- Fires: after insert on dms.Document, once a statement. Twin: sql/sqlserver/triggers/document_insert.v1.sql.
+-- Fires: after insert on dms.Document, once a statement. Twin: sql/sqlserver/triggers/document_stamp.v1.sql.
 CREATE FUNCTION dms.journal_insert() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER  -- writers have no right on the journals
 SET search_path = pg_catalog, pg_temp  -- fixed: a restore empties it (acceptance 58), a caller may poison it

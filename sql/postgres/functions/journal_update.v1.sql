@@ -1,5 +1,5 @@
 -- sql/postgres/functions/journal_update.v1.sql: one document event for each document that the statement stamped (invariant 2).
--- Fires: after update on dms.Document, once a statement. Twin: sql/sqlserver/triggers/document_update.v1.sql.
+-- Fires: after update on dms.Document, once a statement. Twin: sql/sqlserver/triggers/document_stamp.v1.sql.
 -- The new rows alone tell: a version above this transaction's floor was stamped by this transaction, and the key of the journal
 -- absorbs one that an earlier statement of it has journaled. The old rows are never joined: a session keeps the plan of its
 -- first call, and no kept join of two transition tables is right for one row and for a million (docs/how-it-works.md, Kept plans).

@@ -15,7 +15,7 @@ DECLARE
     this_transaction bigint;
     floor bigint := coalesce(nullif(current_setting('dms.entered_at', true), '')::bigint, 9223372036854775807);
     parents bigint[];
-    found bigint;
+    repaired bigint;
 BEGIN
     IF NOT EXISTS (SELECT FROM changed) THEN
         RETURN NULL;
@@ -27,8 +27,8 @@ BEGIN
         FROM (SELECT ParentDocumentId, ChildDocumentId FROM changed WHERE ParentResourceKeyId = 0) AS orphan
         WHERE edge.ParentDocumentId = orphan.ParentDocumentId AND edge.ChildDocumentId = orphan.ChildDocumentId
             AND EXISTS (SELECT FROM dms.Document WHERE DocumentId = orphan.ParentDocumentId);
-        GET DIAGNOSTICS found = ROW_COUNT;
-        IF found < (SELECT count(*) FROM changed WHERE ParentResourceKeyId = 0) THEN
+        GET DIAGNOSTICS repaired = ROW_COUNT;
+        IF repaired < (SELECT count(*) FROM changed WHERE ParentResourceKeyId = 0) THEN
             RAISE EXCEPTION 'the parent of an edge is hidden from role %, whose triggers stamp it', current_user
                 USING ERRCODE = 'DJ008', HINT = 'Do not force row level security on the owner of dms.Document and dms.ReferenceEdge.';
         END IF;
