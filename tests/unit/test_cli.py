@@ -126,10 +126,11 @@ def test_a_password_is_never_printed(url: str, command: str) -> None:
 
 def test_not_even_in_the_traceback_of_a_fault_of_ours() -> None:
     code = """
-import dmsjournal.cli as cli
+import dmsjournal as dj
+from dmsjournal import cli
 def connect(url):
     raise RuntimeError("a fault")
-cli.dj.connect = connect
+dj.connect = connect
 cli.app()
 """
     done = python(code, "versions", "--url", NOWHERE)
@@ -142,7 +143,7 @@ def test_ctrl_c_ends_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(url: str) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli.dj, "connect", interrupted)
+    monkeypatch.setattr(dj, "connect", interrupted)
     assert invoke("versions", "--url", NOWHERE) == (130, "interrupted\n")
 
 

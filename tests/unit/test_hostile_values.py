@@ -8,7 +8,8 @@ from decimal import Decimal
 import pytest
 
 import dmsjournal as dj
-from dmsjournal import cli, statements
+from dmsjournal import statements
+from dmsjournal.cli import printing
 from tests.helpers import PLAN, STUDENT, document, refer
 
 
@@ -80,6 +81,6 @@ def test_a_url_has_options_of_libpq_only(option: str) -> None:
 def test_json_is_json_on_a_terminal_that_has_no_such_characters(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = io.TextIOWrapper(written := io.BytesIO(), encoding="ascii", errors="backslashreplace", write_through=True)
     monkeypatch.setattr("sys.stdout", terminal)
-    cli._print([dj.Window(1, 2), {"k": "caf\u00e9 \U0001f600"}], json=True, string_versions=False)
+    printing.print_items([dj.Window(1, 2), {"k": "caf\u00e9 \U0001f600"}], json=True, string_versions=False)
     printed = [json.loads(line) for line in written.getvalue().splitlines()]
     assert printed == [{"min": 1, "max": 2}, {"k": "caf\u00e9 \U0001f600"}]

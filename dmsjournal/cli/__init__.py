@@ -1,0 +1,12 @@
+"""The commands: each parses, makes one call, and prints. Results go to stdout, everything else to stderr.
+
+Alembic, Spark, rich's tables and bars are imported by the commands that use them: --help and the reading commands start fast.
+"""
+
+# --help shows the commands in this order.
+# isort: off
+from dmsjournal.cli import installing, loading, reading
+from dmsjournal.cli import demonstrating
+from dmsjournal.cli.base import app
+
+__all__ = ["app", "demonstrating", "installing", "loading", "reading"]

@@ -1,0 +1,5 @@
+"""`python -m dmsjournal.cli` is `dmsjournal`."""
+
+from dmsjournal.cli import app
+
+app()
