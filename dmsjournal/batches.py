@@ -11,6 +11,7 @@ from uuid import UUID, uuid4
 import msgspec
 from sqlalchemy import exc
 
+from dmsjournal.connecting import is_duplicate
 from dmsjournal.documents import Document, Key, Reference
 from dmsjournal.errors import InvalidRequest, JournalError, Unavailable, UnknownReference
 from dmsjournal.registry import Registry
@@ -209,6 +210,8 @@ def _create(
     try:
         inserted = session.execute("insert_documents", rows=rows).all()
     except exc.IntegrityError as error:
+        if not is_duplicate(error):
+            raise
         raise Unavailable("another transaction gave one of the uuids to a document meanwhile") from error
     return {position_of[row.document_uuid]: _Found(row.document_id, row.document_uuid, True) for row in inserted}
 

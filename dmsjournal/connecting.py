@@ -73,6 +73,11 @@ def is_retried(error: exc.DBAPIError) -> bool:
     return bool(_module_of(error).is_retried(error))
 
 
+def is_duplicate(error: exc.DBAPIError) -> bool:
+    """Whether a row with the same key was there."""
+    return bool(_module_of(error).is_duplicate(error))
+
+
 def is_locked_out(error: BaseException | None) -> bool:
     """Whether a driver's error says that a lock was not to be had."""
     return isinstance(error, exc.DBAPIError) and bool(_module_of(error).is_locked_out(error))

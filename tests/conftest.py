@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Connections = list[sa.Connection]
 
 ENGINES = ["postgres", "sqlserver"]  # an engine named here has a fixture "<engine>_server" with the methods of PostgresServer
-SHARED = {"acceptance"}  # folders of tests that speak to each engine in the same words
+ENGINES_OF = {"acceptance": ENGINES, "sqlserver": ENGINES[1:]}  # by folder: tests in words that both know, tests in T-SQL
 
 SETTINGS = {
     "autovacuum": "on",
@@ -51,6 +51,13 @@ class PostgresServer:
         """The URL of a database in which the journal is installed and holds nothing."""
         with self._database(self._migrated) as url:
             yield url
+
+    def engine(self, url: str) -> sa.Engine:
+        """Connections for a test's own SQL."""
+        return sa.create_engine(url, poolclass=sa.NullPool)
+
+    def expect(self, item: pytest.Item) -> None:
+        """For each test: it is expected to pass."""
 
     @cached_property
     def _migrated(self) -> str:
@@ -98,19 +105,21 @@ def sqlserver_server() -> "Iterator[SqlServer]":
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Whatever uses a database of its own runs on each engine where the tests are shared, on PostgreSQL elsewhere."""
+    """Whatever uses a database of its own runs on the engines of its folder, on PostgreSQL where none are named."""
     own = {
         name for mark in metafunc.definition.iter_markers("parametrize") for name in str(mark.args[0]).replace(" ", "").split(",")
     }
     if "url" in metafunc.fixturenames and "url" not in own:
-        engines = ENGINES if metafunc.definition.path.parent.name in SHARED else ENGINES[:1]
+        engines = ENGINES_OF.get(metafunc.definition.path.parent.name, ["postgres"])
         metafunc.parametrize("url", engines, indirect=True)
 
 
 @pytest.fixture
 def url(request: pytest.FixtureRequest) -> Iterator[str]:
     """The URL of the database that `journal` and `connections` of the same test use."""
-    with request.getfixturevalue(f"{request.param}_server").copy_of_template() as url:
+    server = request.getfixturevalue(f"{request.param}_server")
+    server.expect(request.node)
+    with server.copy_of_template() as url:
         yield url
 
 
@@ -125,9 +134,10 @@ def journal(url: str) -> Iterator["dj.Journal"]:
 
 
 @pytest.fixture
-def connections(url: str) -> Iterator[Connections]:
+def connections(url: str, request: pytest.FixtureRequest) -> Iterator[Connections]:
     """Two connections to the database of `journal`, each in a transaction of its own from its first statement on."""
-    engine = sa.create_engine(url, poolclass=sa.NullPool)
+    name = "sqlserver" if url.startswith("mssql") else "postgres"
+    engine = request.getfixturevalue(f"{name}_server").engine(url)
     with engine.connect() as first, engine.connect() as second:  # leaving it rolls back what is open
         yield [first, second]
 
@@ -149,3 +159,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if numbers["passed"] | not_held:
         failed = f", {len(not_held)} with a test that failed: {', '.join(sorted(not_held))}" if not_held else ""
         terminalreporter.line(f"acceptance list: {len(numbers['passed'] - not_held)} numbers covered{failed}")
+    wanting = [report for report in terminalreporter.getreports("skipped") if "no SQL Server" in str(report.longrepr)]
+    if wanting:
+        terminalreporter.line(f"{len(wanting)} tests were skipped for want of a SQL Server")

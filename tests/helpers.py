@@ -92,7 +92,7 @@ def identity_events(connection: sa.Connection, document_id: int) -> list[int]:
 
 _NEWEST_DRAWN = {
     "postgresql": "SELECT pg_sequence_last_value('dms.changeversionsequence')",
-    "mssql": "SET NOCOUNT ON; DECLARE @newest bigint; EXEC dms.newest_stamp @newest OUTPUT; SELECT @newest",
+    "mssql": "SET NOCOUNT ON; DECLARE @newest bigint; EXEC dms.newest_stamp @newest OUTPUT; SELECT @newest; SET NOCOUNT OFF",
 }
 
 

@@ -49,6 +49,11 @@ def is_retried(error: exc.DBAPIError) -> bool:
     return getattr(error.orig, "sqlstate", None) in ("40001", "40P01")
 
 
+def is_duplicate(error: exc.DBAPIError) -> bool:
+    """Whether a row with the same key was there."""
+    return getattr(error.orig, "sqlstate", None) == "23505"
+
+
 def is_locked_out(error: exc.DBAPIError) -> bool:
     """Whether a lock was not to be had."""
     return getattr(error.orig, "sqlstate", None) in _LOCKED

@@ -25,6 +25,7 @@ _LOGIN_SECONDS = 10
 _OURS = range(50001, 50010)  # what sql/sqlserver throws
 _RETRY = {1205, 1222, 3960, 3961, 50005}
 _LOCKED = {1205, 1222, 50009}
+_DUPLICATE = {2601, 2627}
 _MISSING = {207, 208, 2760, 2812}
 _WRONG_LOGIN = {4060, 18452, 18456, 40615}
 _DENIED = {229, 230, 262, 297, 300, 15247}
@@ -97,6 +98,12 @@ def is_retried(error: exc.DBAPIError) -> bool:
     return False
 
 
+def is_duplicate(error: exc.DBAPIError) -> bool:
+    """Whether a row with the same key was there."""
+    number, message = _told(error)
+    return number in _DUPLICATE or "duplicate key" in message.lower()
+
+
 def is_locked_out(error: exc.DBAPIError) -> bool:
     """Whether a lock was not to be had."""
     number, message = _told(error)
@@ -123,6 +130,8 @@ def as_journal_error(error: exc.DBAPIError) -> JournalError:
         return _missing(code, message, low)
     if number in _WRONG_LOGIN or re.search(r"login failed|password authentication failed|cannot open database", low):
         return DatabaseRefused(code, message, "check the user, the password and the database in the URL", refused="login")
+    if "encryption not supported" in low:
+        return DatabaseRefused(code, message, "give it a certificate; in a test, add ?Encrypt=no to the URL", refused="login")
     if "certificate" in low:
         return DatabaseRefused(
             code,
@@ -130,6 +139,8 @@ def as_journal_error(error: exc.DBAPIError) -> JournalError:
             "install the server's certificate authority; in a test, add ?TrustServerCertificate=yes to the URL",
             refused="login",
         )
+    if "ck_document" in low:
+        return InvalidRequest("document", message, "keep its JSON to what SQL Server's ISJSON takes: nested 128 deep at most")
     if number in _WRONG_VALUE or isinstance(error, exc.DataError):
         return InvalidRequest("value", message, "the database cannot hold it")
     if re.search(r"login timeout|tcp provider|communication link|unable to connect|not found or not accessible", low):

@@ -198,9 +198,10 @@ def test_what_cannot_be_read_to_its_end_is_not_loaded(journal: dj.Journal, tmp_p
 def test_numbers_are_stored_as_written(journal: dj.Journal, connections: list[sa.Connection]) -> None:
     text = line(1, body="BODY").replace(b'"BODY"', b'{"price": 7.20, "small": 1.0e-7, "long": 0.12345678901234567890}')
     loading.load(journal, [text])
-    stored = connections[0].exec_driver_sql("SELECT DocumentJson::text FROM dms.DocumentCache").scalar_one()
-    assert '"price": 7.20' in stored
-    assert '"long": 0.12345678901234567890' in stored
+    text_type = {"postgresql": "text", "mssql": "nvarchar(max)"}[connections[0].dialect.name]
+    stored = connections[0].exec_driver_sql(f"SELECT CAST(DocumentJson AS {text_type}) FROM dms.DocumentCache").scalar_one()
+    assert '"price":7.20' in stored.replace(" ", "")
+    assert '"long":0.12345678901234567890' in stored.replace(" ", "")
 
 
 def invoke(*arguments: str) -> tuple[int, str]:

@@ -1,10 +1,13 @@
 """Babelfish for PostgreSQL speaks T-SQL, and stands in for SQL Server where there is none. What it cannot run is listed here, once.
 
 STAND_INS are procedures of ours that look into SQL Server's catalog: each is replaced, in the tests alone, by one with the same
-result. EDITS are smaller.
+result. EDITS are smaller. EXCEPTIONS are tests that cannot pass there; one that does pass is an error, so that the list stays true.
 """
 
 import re
+from typing import NamedTuple
+
+import pytest
 
 from dmsjournal import statements
 
@@ -57,31 +60,84 @@ EDITS = {
     "checks/installable": {
         "CAST(SERVERPROPERTY(N'ProductVersion') AS nvarchar(128))": "N'15.0.2000.5'",
         "SELECT compatibility_level FROM": "SELECT 150 FROM",
+        "o.parent_object_id = 0\n": "o.parent_object_id = 0 AND o.name NOT LIKE N'%[_]seq'\n",  # an identity is a sequence there
     },
 }
+
+
+class Unlike(NamedTuple):
+    """How it is unlike SQL Server: its message or what is seen there, and what SQL Server does."""
+
+    there: str
+    sqlserver: str
+
+
+EXCEPTIONS = {
+    "test_installing.py::test_a_script_that_fails_leaves_nothing[False]": Unlike(
+        "SET NOEXEC ON is ignored: the batches after an error run, each in a transaction of its own",
+        "compiles the batches that follow, and runs none of them",
+    ),
+    "test_load.py::test_standard_input[sqlserver]": Unlike(
+        "OPENJSON does not resolve escapes, and a program of its own has no stand-in for it", "resolves them"
+    ),
+    "test_tsql.py::test_merge_journals_each_of_its_actions[sqlserver]": Unlike(
+        "'MERGE' is not currently supported in Babelfish", "runs it, and fires the triggers of each of its actions once"
+    ),
+    "test_tsql.py::test_output_without_into_is_refused_by_the_server[sqlserver]": Unlike(
+        "OUTPUT without INTO runs", "refuses it on a table with enabled triggers (334)"
+    ),
+    "test_tsql.py::test_the_last_identity_is_the_callers_own_after_other_statements[sqlserver]": Unlike(
+        "@@IDENTITY is the last value of any sequence, such as a stamp", "keeps identity values and sequences apart"
+    ),
+    "test_tsql.py::test_recursive_triggers_make_no_difference[sqlserver]": Unlike(
+        "'ALTER DATABASE' is not currently supported in Babelfish", "fires a trigger again for what it writes itself"
+    ),
+    "test_tsql.py::test_a_session_of_one_row_and_many_costs_what_fresh_sessions_cost[sqlserver]": Unlike(
+        "logical_reads of sys.dm_exec_sessions is NULL, and plans are PostgreSQL's", "counts the pages that a session has read"
+    ),
+}
+
+
+def expect(item: pytest.Item) -> None:
+    """For each test that runs there: one of EXCEPTIONS is expected to fail."""
+    name = f"{item.path.name}::{item.name}"
+    unlike = EXCEPTIONS.get(name) or EXCEPTIONS.get(re.sub(r"\[sqlserver-.*", "[sqlserver]", name))  # with all of its parameters
+    if unlike is not None:
+        item.add_marker(pytest.mark.xfail(reason=f"Babelfish: {unlike.there}. SQL Server {unlike.sqlserver}.", strict=True))
+
 
 # DBCC CHECKIDENT is not supported there.
 FROM_ONE = [f"SELECT setval('dms.{table}_{table}id_seq', 1, false)" for table in ("resourcekey", "document")]
 
-# OPENJSON does not resolve the escapes of a text that it takes out of JSON.
-_ESCAPED = re.compile(r"\blisted\.(key_values|body)\b")
+# OPENJSON does not resolve the escapes of a text that it takes out of JSON, and WITH cuts it after 4,000 characters.
+_TEXT = re.compile(r"\blisted\.(key_values|body)\b")
 _BACKSLASH, _QUOTE, _KEPT = "N'\\'", "N'\"'", "NCHAR(57344)"
 
 
+def _whole(text: str) -> str:
+    """The statement with the texts of its rows whole and resolved."""
+    if not _TEXT.search(text):
+        return text
+    if "OPENJSON(@rows) AS item" not in text:
+        text = text.replace("OPENJSON(@rows) WITH", "OPENJSON(@rows) AS item CROSS APPLY OPENJSON(item.value) WITH")
+    return _TEXT.sub(_resolved, text)
+
+
 def _resolved(found: re.Match[str]) -> str:
-    pairs = f"REPLACE(listed.{found[1]}, N'\\\\', {_KEPT})"
+    whole = f"(SELECT value FROM OPENJSON(item.value) WHERE [key] = N'{found[1]}')"
+    pairs = f"REPLACE({whole}, N'\\\\', {_KEPT})"
     return f"REPLACE(REPLACE({pairs}, N'\\\"', {_QUOTE}), {_KEPT}, {_BACKSLASH})"
 
 
-_shipped = statements.text_of
+shipped = statements.text_of
 
 
 def text_of(engine: str, name: str) -> str:
     """The text of a file, or of what stands in for it."""
-    text = _shipped(engine, name)
+    text = shipped(engine, name)
     if engine != "sqlserver":
         return text
     for old, new in EDITS.get(name, {}).items():
         assert old in text, f"{name} has no {old}"
         text = text.replace(old, new)
-    return _ESCAPED.sub(_resolved, STAND_INS.get(name, text))
+    return _whole(STAND_INS.get(name, text))

@@ -1,11 +1,19 @@
-"""A SQL Server for the tests: the one that DMSJOURNAL_TEST_SQLSERVER_URL names, else a container, else none, with the reason."""
+"""A SQL Server for the tests: the one that DMSJOURNAL_TEST_SQLSERVER_URL names, else a container, else none, with the reason.
+
+DMSJOURNAL_TEST_SQLSERVER_RESTART is a shell command that kills the named one, without a shutdown, and starts it again.
+"""
 
 import itertools
 import os
-from collections.abc import Iterator
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from typing import Any
 from unittest import mock
 
+import pytest
 import sqlalchemy as sa
 
 from tests.sqlserver import babelfish
@@ -25,14 +33,15 @@ FROM_ONE = [f"DBCC CHECKIDENT ('dms.{table}', RESEED, 0)" for table in ("Resourc
 class SqlServer:
     """A server whose databases are made for one test each and dropped after it."""
 
-    def __init__(self, url: str | sa.URL) -> None:
+    def __init__(self, url: str | sa.URL, kill_and_restart: Callable[[], object] | None = None) -> None:
         self.url = sa.make_url(url)
-        self._emptied: str | None = None
+        self.kill_and_restart = kill_and_restart
+        self._emptied: tuple[str, sa.Connection] | None = None  # and a connection that empties it
         self._kept, self._kept_database = ExitStack(), ExitStack()
+        self._kept_engines: dict[str, sa.Engine] = {}
         self._numbers = itertools.count(1)
         with self.connect(self._url("master")) as conn:
-            self.version: str = conn.exec_driver_sql("SELECT @@VERSION").scalar_one()
-        self.is_babelfish = "babelfish" in self.version.lower()
+            self.is_babelfish = conn.exec_driver_sql("SELECT CAST(SERVERPROPERTY('Babelfish') AS int)").scalar_one() is not None
         if self.is_babelfish:
             self._kept.enter_context(mock.patch("dmsjournal.statements.text_of", babelfish.text_of))
 
@@ -46,11 +55,12 @@ class SqlServer:
         try:
             if not self.is_babelfish:
                 self._execute(f"ALTER DATABASE {name} SET READ_COMMITTED_SNAPSHOT ON")
+                self._execute(f"ALTER DATABASE {name} SET ALLOW_SNAPSHOT_ISOLATION ON")
             yield self._url(name)
         finally:
             if not self.is_babelfish:
                 self._execute(f"ALTER DATABASE {name} SET SINGLE_USER WITH ROLLBACK IMMEDIATE")
-            self._execute(f"DROP DATABASE {name}")
+            self._drop(name)
 
     @contextmanager
     def copy_of_template(self) -> Iterator[str]:
@@ -61,11 +71,34 @@ class SqlServer:
         if self._emptied is None:
             url = self._kept_database.enter_context(self.fresh_database())
             upgrade(url)
-            self._emptied = url
-        with self.connect(self._emptied) as conn:
-            for statement in EMPTY + (babelfish.FROM_ONE if self.is_babelfish else FROM_ONE):
-                conn.exec_driver_sql(statement)
-        yield self._emptied
+            self._keep_connections_to(url)
+            self._emptied = url, self._kept_database.enter_context(self.connect(url))
+        url, conn = self._emptied
+        for statement in EMPTY + (babelfish.FROM_ONE if self.is_babelfish else FROM_ONE):
+            conn.exec_driver_sql(statement)
+        yield url
+
+    def engine(self, url: str) -> sa.Engine:
+        """Connections for a test's own SQL."""
+        return self._kept_engines.get(url) or sa.create_engine(url, poolclass=sa.NullPool)
+
+    def _keep_connections_to(self, url: str) -> None:
+        """Journals share connections to the kept database, and tests share others: a stand-in needs seconds to warm each up."""
+        from dmsjournal.connecting import engine_for
+
+        self._kept_engines[url] = sa.create_engine(url)
+        sa.event.listen(self._kept_engines[url], "handle_error", _never_again)
+        kept = engine_for(url)
+        for close in (self._kept_engines.clear, self._kept_engines[url].dispose, kept.dispose):
+            self._kept_database.callback(close)
+
+        def dispose(close: bool = True) -> None:
+            if not close:  # in a forked process
+                kept.dispose(close=False)
+
+        shared = mock.Mock(wraps=kept, dialect=kept.dialect, url=kept.url, dispose=dispose)
+        sharing = mock.patch("dmsjournal.journal.engine_for", lambda asked: shared if asked == url else engine_for(asked))
+        self._kept_database.enter_context(sharing)
 
     @contextmanager
     def connect(self, url: str) -> Iterator[sa.Connection]:
@@ -73,6 +106,11 @@ class SqlServer:
         engine = sa.create_engine(url, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool)
         with engine.connect() as conn:
             yield conn
+
+    def expect(self, item: pytest.Item) -> None:
+        """For each test: what a stand-in is known not to do is expected to fail."""
+        if self.is_babelfish:
+            babelfish.expect(item)
 
     def close(self) -> None:
         self._kept_database.close()
@@ -83,9 +121,45 @@ class SqlServer:
 
         return engine_for(self.url.set(database=database)).url.render_as_string(hide_password=False)  # with its driver
 
+    def _drop(self, name: str) -> None:
+        for patience in range(100, -1, -1):  # a stand-in's sessions take their time to end
+            try:
+                return self._execute(f"DROP DATABASE {name}")
+            except sa.exc.DBAPIError:
+                if not (self.is_babelfish and patience):
+                    raise
+                time.sleep(0.1)
+
     def _execute(self, statement: str) -> None:
         with self.connect(self._url("master")) as conn:
             conn.exec_driver_sql(statement)
+
+
+def _never_again(context: sa.engine.ExceptionContext) -> None:
+    """A connection that met an error is not used again: a stand-in may have lost its way in it."""
+    context.is_disconnect, context.invalidate_pool_on_disconnect = True, False
+
+
+def _free_port() -> int:
+    """Ours, since one that Docker chose is another one after a restart."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
+def _kill_and_restart(container: Any, url: sa.URL) -> None:
+    """Returns when the server answers again."""
+    inner = container.get_wrapped_container()
+    inner.kill()
+    inner.start()
+    for patience in range(120, -1, -1):
+        try:
+            SqlServer(url)
+            return
+        except sa.exc.DBAPIError:
+            if not patience:
+                raise
+            time.sleep(1)
 
 
 @contextmanager
@@ -93,7 +167,8 @@ def sqlserver() -> Iterator[SqlServer | str]:
     """The server, or why there is none."""
     url = os.environ.get("DMSJOURNAL_TEST_SQLSERVER_URL")
     if url:
-        server = SqlServer(url)
+        restart = os.environ.get("DMSJOURNAL_TEST_SQLSERVER_RESTART")
+        server = SqlServer(url, (lambda: subprocess.run(restart, shell=True, check=True, timeout=120)) if restart else None)
         yield server
         server.close()
         return
@@ -103,12 +178,13 @@ def sqlserver() -> Iterator[SqlServer | str]:
         yield "no SQL Server: DMSJOURNAL_TEST_SQLSERVER_URL is not set, and testcontainers is not installed"
         return
     try:
-        container = SqlServerContainer(IMAGE, dialect="mssql+pyodbc").start()
+        container = SqlServerContainer(IMAGE, dialect="mssql+pyodbc").with_bind_ports(1433, _free_port()).start()
     except Exception as error:  # whatever a missing Docker raises
         yield f"no SQL Server: DMSJOURNAL_TEST_SQLSERVER_URL is not set, and Docker does not answer ({type(error).__name__})"
         return
     try:
-        server = SqlServer(sa.make_url(container.get_connection_url()).update_query_dict({"TrustServerCertificate": "yes"}))
+        url = sa.make_url(container.get_connection_url()).update_query_dict({"TrustServerCertificate": "yes"})
+        server = SqlServer(url, lambda: _kill_and_restart(container, url))
         yield server
         server.close()
     finally:
