@@ -1,12 +1,14 @@
-"""What tests in T-SQL share: an empty database, a plain connection to it, and what a database is made of."""
+"""What tests of T-SQL share: an empty database, a plain connection to it, what a database is made of, and a grammar."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
 
 from tests.helpers import commit
+from tests.sqlserver import grammar
 
 _CATALOG = {  # names in lower case, and no name that the server makes up: a stand-in mangles those of indexes
     "columns": """SELECT LOWER(t.name), LOWER(c.name), TYPE_NAME(c.user_type_id), c.max_length, c.is_nullable, c.is_identity
@@ -46,3 +48,12 @@ def admin(empty: str) -> Iterator[sa.Connection]:
     engine = sa.create_engine(empty, poolclass=sa.NullPool)
     with engine.connect() as connection:
         yield connection
+
+
+@pytest.fixture(scope="session")
+def scriptdom(pytestconfig: pytest.Config) -> Path:
+    """The library of Microsoft's T-SQL grammar, for grammar.parse."""
+    try:
+        return grammar.library(pytestconfig.cache.mkdir("scriptdom"))
+    except grammar.Unreachable:
+        pytest.skip("the package registry cannot be reached, which Microsoft's T-SQL grammar is fetched from")

@@ -34,6 +34,7 @@ _PLACES = {  # where NEXT VALUE FOR may not stand
     "CheckConstraintDefinition",
 }
 _FUNCTIONS = {"ISNULL", "CHOOSE", "MIN", "MAX", "SUM", "AVG", "COUNT", "COUNT_BIG", "STRING_AGG"}  # nor as an argument
+_SAID = {"UniqueRowFilter", "IsPrimaryKey", "Unique", "Nullable", "DeleteAction", "UpdateAction", "SortOrder"}  # what is no text
 _NEIGHBOURS = {"BinaryQueryExpression", "TopRowFilter", "OffsetClause", "MergeSpecification"}  # nor with one in its statement
 
 
@@ -275,13 +276,13 @@ class _Reader:
         return [] if tree is None else [tree]
 
     def _parts_of(self, fragment: Any) -> tuple[list[str], list[str], list[str]]:
-        """The properties of its class that are text, fragments and lists of fragments. What cannot be written repeats others."""
+        """Its properties: those that say something, fragments, lists of fragments. What cannot be written repeats others."""
         texts, singles, lists = [], [], []
         for found in fragment.GetType().GetProperties():
             of = found.PropertyType
             if found.Name == "Item":
                 continue
-            if of.FullName == "System.String" or found.Name == "UniqueRowFilter":
+            if of.FullName == "System.String" or found.Name in _SAID:
                 texts.append(found.Name)
             elif of.IsSubclassOf(self._fragment) and found.CanWrite:
                 singles.append(found.Name)

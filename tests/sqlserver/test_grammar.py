@@ -99,14 +99,10 @@ def batches() -> Iterator[grammar.Batch]:
 
 
 @pytest.fixture(scope="module")
-def read(pytestconfig: pytest.Config) -> dict[str, list[grammar.Parsed]]:
+def read(scriptdom: Path) -> dict[str, list[grammar.Parsed]]:
     """All batches, by their file or script, or by themselves."""
-    try:
-        library = grammar.library(pytestconfig.cache.mkdir("scriptdom"))
-    except grammar.Unreachable:
-        pytest.skip("the package registry cannot be reached, which Microsoft's T-SQL grammar is fetched from")
     found: dict[str, list[grammar.Parsed]] = {}
-    for parsed in grammar.parse(library, batches()):
+    for parsed in grammar.parse(scriptdom, batches()):
         found.setdefault(parsed.batch.name, []).append(parsed)
     return found
 
