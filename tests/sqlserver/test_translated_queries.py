@@ -1,0 +1,351 @@
+"""The T-SQL of the reading queries gives PostgreSQL's answers: translated, on the same data, over random histories and questions.
+
+No SQL Server is needed. What cannot be translated is listed in UNTRANSLATED, with what is said of it.
+"""
+
+import itertools
+import json
+import random
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from uuid import UUID
+
+import pytest
+import sqlalchemy as sa
+
+import dmsjournal as dj
+from dmsjournal import statements
+from dmsjournal.windows import LOWEST_ID
+from tests.helpers import DESCRIPTOR, PLAN, SCHOOL, SECTION, STUDENT, change_identity, commit, expected_changes, key_name
+from tests.sqlserver import translation
+
+pytestmark = pytest.mark.xdist_group("translated")  # the histories are made once, for all of them
+
+HISTORIES, TRANSACTIONS, QUESTIONS = 4, 60, 25
+SIZES = (1, 2, 7, 500)
+RESOURCES = (SCHOOL, STUDENT, SECTION, PLAN, DESCRIPTOR)
+CONTAINS = {SECTION: SCHOOL, PLAN: SECTION}  # in its identity
+VIEW = statements.text_of("sqlserver", "views/ResourceChange.v1")
+
+UNTRANSLATED = {  # the queries that are not compared: each with what is said of it when it is tried
+    **dict.fromkeys(["begin_page", "horizon"], "Execute: EXECUTE dms.horizon"),  # it looks at SQL Server's locks
+    **dict.fromkeys(["lock_creation", "lock_identities", "share_identities"], "Execute: .* sys.sp_getapplock"),
+    "connect": "XACT_ABORT = ON",  # settings of SQL Server's
+    "is_empty": "function schema_id",  # its catalog
+    "find_documents": "OPENJSON … WITH",  # and it goes by KeyValuesHash, which is SQL Server's alone
+    # Those that write, whose rows go through the triggers:
+    **dict.fromkeys(["add_resource_keys", "delete_edges", "insert_documents"], "OPENJSON … WITH"),
+    **dict.fromkeys(["insert_edges", "update_documents"], "OPENJSON … WITH"),
+    **dict.fromkeys(["rekey_documents", "update_bodies", "update_edges"], "Update: UPDATE"),
+    "delete_document": "OUTPUT",
+    "drop_schema": "Drop: DROP VIEW",
+}
+
+
+COMPARED = [
+    *("change_page", "deletes", "key_changes", "snapshot_page", "window_quantiles", "derive", "documents", "edges_of"),
+    *("find_by_uuid", "floors", "identity_closure", "lock_documents", "ping", "read_documents", "referrer"),
+    *("resource_keys", "revision", "used_uuids"),
+]
+UNORDERED = {"documents", "edges_of", "floors", "used_uuids"}
+
+FAULTS = {  # by query, and the view: what is in it, and what stands there instead
+    "change_page": {
+        "the cursor is inclusive": ("OR DocumentId > @after_id)", "OR DocumentId >= @after_id)"),
+        "the cursor is a version": ("(ChangeVersion > @after_version OR", "(ChangeVersion >= @after_version OR"),
+        "the window's end is exclusive": ("ChangeVersion <= @max_version", "ChangeVersion < @max_version"),
+        "no identity event at the cursor": (
+            "ChangeVersion >= @after_version AND ChangeVersion <= @reach",
+            "ChangeVersion > @after_version AND ChangeVersion <= @reach",
+        ),
+        "that event begins anew": ("THEN @after_id ELSE", "THEN @lowest_id ELSE"),
+        "all events begin at the cursor": ("ELSE @lowest_id END", "ELSE @after_id END"),
+        "a full page does not reach its end": ("SELECT @reach = MAX(ChangeVersion)", "SELECT @reach = MIN(ChangeVersion)"),
+        "a document refers to itself": ("AND ParentDocumentId <> event.DocumentId", ""),
+        "one parent an event": ("SELECT TOP (@page_size) ParentDocumentId", "SELECT TOP (1) ParentDocumentId"),
+        "parents of other resources": ("AND ParentResourceKeyId = @resource_key_id", ""),
+        "a page of identity events is the end": ("WHERE @identities = @page_size", "WHERE @identities > @page_size"),
+        "it goes on inside the last of them": ("last_identity.ChangeVersion + 1", "last_identity.ChangeVersion"),
+        "the farthest source says how far": ("ORDER BY ends.ChangeVersion, ", "ORDER BY ends.ChangeVersion DESC, "),
+        "a full page is not cut": ("IF @last_version IS NOT NULL", "IF @last_version IS NULL"),
+        "a newer child is not looked for": ("child.IdentityVersion > contribution.ChangeVersion", "1 = 0"),
+        "an own event that is not the last": ("contribution.IsOwn = 1 AND", "contribution.IsOwn = 1 OR"),
+        "newer content is not looked for": ("document.ContentVersion < contribution.ChangeVersion AND", ""),
+        "a newer identity is not looked for": ("AND document.IdentityVersion < contribution.ChangeVersion", ""),
+        "the lower floor": ("MAX(ChangeVersion) AS floor", "MIN(ChangeVersion) AS floor"),
+    },
+    "deletes": {
+        "the cursor is inclusive": ("ChangeVersion > @after_version", "ChangeVersion >= @after_version"),
+        "the window's end is exclusive": ("ChangeVersion <= @max_version", "ChangeVersion < @max_version"),
+        "no row without a tombstone": ("OUTER APPLY", "CROSS APPLY"),
+        "another journal's floor": ("N'DocumentDeleteEvent'", "N'KeyChangeEvent'"),
+    },
+    "key_changes": {
+        "the window's beginning is exclusive": ("ChangeVersion >= @min_version", "ChangeVersion > @min_version"),
+        "a key that came": ("OR (earliest.OldKeyValues IS NULL AND event.NewKeyValues IS NOT NULL)", ""),
+        "a key that went": ("OR (earliest.OldKeyValues IS NOT NULL AND event.NewKeyValues IS NULL)", ""),
+        "each event is listed": ("later.ChangeVersion IS NULL AND", ""),
+        "a later one is after the window": ("> event.ChangeVersion AND ChangeVersion <= @max_version", "> event.ChangeVersion"),
+    },
+    "snapshot_page": {
+        "the cursor is inclusive": ("DocumentId > @after_id", "DocumentId >= @after_id"),
+        "the oldest child": ("MAX(child.IdentityVersion)", "MIN(child.IdentityVersion)"),
+        "a child that is newer than the identity": ("page.NewestChild > document.ContentVersion AND", ""),
+        "the older stamp of its own": ("WHEN document.ContentVersion > document", "WHEN document.ContentVersion < document"),
+    },
+    "derive": {
+        "no document without children": ("LEFT JOIN dms.ReferenceEdge", "INNER JOIN dms.ReferenceEdge"),
+        "the older date": ("ContentLastModifiedAt > document.", "ContentLastModifiedAt < document."),
+    },
+    "window_quantiles": {
+        "any identity event": ("event.ResourceKeyId = dependency.ChildResourceKeyId", "1 = 1"),
+        "in another order": ("OVER (ORDER BY events.ChangeVersion)", "OVER (ORDER BY events.ChangeVersion DESC)"),
+    },
+    "identity_closure": {
+        "one step": ("WHILE @found > 0", "WHILE @found < 0"),
+        "any reference": ("AND edge.IsIdentityComponent = 1", ""),
+    },
+    "ResourceChange": {
+        "an own event that is not the last": ("d.IdentityVersion END = e.Ch", "d.IdentityVersion END >= e.Ch"),
+        "a newer child than an own event": ("c.IdentityVersion > e.ChangeVersion", "1 = 0"),
+        "a newer child than the witness": ("c.IdentityVersion > i.ChangeVersion", "1 = 0"),
+        "newer content than the witness": ("AND d.ContentVersion < i.ChangeVersion", ""),
+        "a newer identity than the witness": ("AND d.IdentityVersion < i.ChangeVersion", ""),
+    },
+}
+
+EVENTS = """
+    SELECT ResourceKeyId, ChangeVersion, DocumentId FROM dms.DocumentChangeEvent
+    UNION SELECT ResourceKeyId, ChangeVersion, DocumentId FROM dms.DocumentDeleteEvent
+    UNION SELECT ResourceKeyId, ChangeVersion, DocumentId FROM dms.KeyChangeEvent
+    UNION SELECT ParentResourceKeyId, ChangeVersion, ParentDocumentId
+          FROM dms.IdentityChangeEvent JOIN dms.ReferenceEdge ON ChildDocumentId = DocumentId
+    ORDER BY 2, 3, 1"""
+
+
+@dataclass
+class History:
+    """A database that a random history was written to, and random questions about it."""
+
+    journal: dj.Journal
+    conn: sa.Connection
+    random: random.Random
+    newest: int = 0
+    resource_key_ids: list[int] = field(default_factory=list)
+    documents: dict[int, UUID] = field(default_factory=dict)  # by id; those that were deleted too
+    events: list[tuple[int, int, int]] = field(default_factory=list)  # resource, version and document
+    referred_to_once: set[int] = field(default_factory=set)  # or never
+
+    # Written.
+
+    def write(self) -> None:
+        for _ in range(TRANSACTIONS):
+            try:
+                with self.journal.write() as tx:
+                    for _ in range(self.random.randint(1, 3)):
+                        self.change(tx)
+            except (dj.ReferencedDocument, dj.UnknownReference, dj.InvalidRequest):  # nothing was written: it is no history
+                continue
+            self.write_sql()
+        floors = "UPDATE dms.JournalFloor SET ChangeVersion = {} WHERE Journal = '{}'"
+        for n, journal in enumerate(("DocumentChangeEvent", "IdentityChangeEvent", "KeyChangeEvent", "DocumentDeleteEvent")):
+            commit(self.conn, floors.format(self.random.randint(0, 9) * 4 + n, journal))
+        self.newest = self.journal.versions().newest
+        self.resource_key_ids = [*self.journal.resources().values()]
+        for table in ("DocumentDeleteEvent", "Document"):
+            self.documents |= dict(map(tuple, commit(self.conn, f"SELECT DocumentId, DocumentUuid FROM dms.{table} ORDER BY 1")))
+        self.events = [*map(tuple, commit(self.conn, EVENTS))]
+        edges = commit(self.conn, "SELECT ChildDocumentId FROM dms.ReferenceEdge WHERE ParentDocumentId <> ChildDocumentId")
+        referrers = Counter(child for (child,) in edges)
+        self.referred_to_once = {document_id for document_id in self.documents if referrers[document_id] < 2}
+
+    def change(self, tx: dj.WriteTransaction) -> None:
+        of, there = self.random.choice(RESOURCES), self.keys()
+        match self.random.choices(["upsert", "rekey", "delete"], [6, 3, 2])[0]:
+            case "upsert":
+                tx.upsert_many([self.document(self.random.choice(RESOURCES), there) for _ in range(self.random.randint(1, 4))])
+            case "rekey" if there.get(of):
+                old = self.random.choice(there[of])
+                tx.rekey(of, old, old | {key_name(of): self.random.randint(1, 6)})
+            case "delete" if there.get(of):
+                tx.delete(of, self.random.choice(there[of]))
+
+    def document(self, of: dj.ResourceKey, there: dict[dj.ResourceKey, list[dict[str, object]]]) -> dj.Document:
+        key: dict[str, object] = {key_name(of): self.random.randint(1, 6)}
+        references = []
+        contained = CONTAINS.get(of)
+        if contained and there.get(contained):
+            child = self.random.choice(there[contained])
+            key |= child
+            references.append(dj.Reference(contained, child, identity_component=True))
+        for other in self.random.sample(RESOURCES, self.random.randint(0, 3)):
+            if there.get(other):
+                references.append(dj.Reference(other, self.random.choice(there[other])))
+        unique = {reference.key: reference for reference in reversed(references)}
+        return dj.Document(of, key, {"says": self.random.randint(1, 3)}, [*unique.values()])
+
+    def keys(self) -> dict[dj.ResourceKey, list[dict[str, object]]]:
+        """The keys of the documents that are there, by resource."""
+        names = {resource_key_id: name for name, resource_key_id in self.journal.resources().items()}
+        found: dict[dj.ResourceKey, list[dict[str, object]]] = {}
+        for of, key in commit(self.conn, "SELECT ResourceKeyId, KeyValues FROM dms.Document ORDER BY DocumentId"):
+            if key is not None:
+                found.setdefault(names[of], []).append(key)
+        return found
+
+    def write_sql(self) -> None:
+        """What the API does not do, and programs of others may: stamps without a reason, a reference to itself, no key."""
+        ids = [row[0] for row in commit(self.conn, "SELECT DocumentId FROM dms.Document ORDER BY DocumentId")]
+        if not ids or self.random.random() < 0.5:
+            return
+        one = self.random.choice(ids)
+        change_identity(self.conn, *self.random.sample(ids, self.random.randint(1, min(3, len(ids)))))
+        match self.random.randrange(4):
+            case 0:
+                edge = "INSERT INTO dms.ReferenceEdge (ParentDocumentId, ChildDocumentId) VALUES ({0}, {0}) ON CONFLICT DO NOTHING"
+                commit(self.conn, edge.format(one))
+            case 1:
+                commit(self.conn, f"UPDATE dms.Document SET KeyValues = NULL WHERE DocumentId = {one}")
+            case 2:
+                commit(self.conn, f"UPDATE dms.Document SET KeyValues = '{{\"studentId\": {one}}}' WHERE KeyValues IS NULL")
+
+    # Asked.
+
+    def question(self, name: str, size: int) -> dict[str, object]:
+        """Values for the binds of a query, and of others. Windows end at events, and cursors are events, more often than not."""
+        resource_key_id = self.random.choice([*self.resource_key_ids, 99])  # 99: there is none
+        events = [event for event in self.events if event[0] == resource_key_id] + [(99, 0, 0), (99, self.newest, 0)]
+        ids = [LOWEST_ID, *self.documents, 10**12]
+        (first, _), (after, at), (last, _) = sorted(event[1:] for event in self.random.choices(events, k=3))
+        beginnings = [(first, LOWEST_ID), (first - 1, 0)]  # of a walk by positions, and of one by versions
+        after_version, after_id = self.random.choice([*beginnings, (after, at), (after, self.random.choice(ids))])
+        among = self.referred_to_once if name == "referrer" else self.documents  # it tells of any one: let there be one answer
+        return {
+            "resource_key_id": resource_key_id,
+            "min_version": first,
+            "max_version": last,
+            "after_version": after_version,
+            "after_id": after_id,
+            "page_size": size,
+            "partitions": size,
+            "document_id": self.random.choice([*among]),
+            "document_ids": json.dumps(sorted(self.random.sample(ids, self.random.randint(0, 6)))),
+            "document_uuid": self.random.choice([*self.documents.values()]),
+            "uuids": json.dumps([str(UUID(int=0)), *map(str, self.random.sample([*self.documents.values()], 3))]),
+        }
+
+
+@pytest.fixture(scope="module")
+def histories(postgres_server) -> Iterator[list[History]]:
+    with ExitStack() as stack:
+        made = []
+        for seed in range(HISTORIES):
+            url = stack.enter_context(postgres_server.copy_of_template())
+            journal = stack.enter_context(dj.connect(url))
+            engine = sa.create_engine(url, connect_args={"prepare_threshold": None}, poolclass=sa.NullPool)
+            made.append(History(journal, stack.enter_context(engine.connect()), random.Random(seed)))
+            made[-1].write()
+        yield made
+
+
+Rows = list[dict[str, object]]
+
+
+def differences(histories: list[History], name: str, text: str) -> Iterator[str]:
+    """Questions that a query of SQL Server's answers otherwise than PostgreSQL's of the same name. Asserts that it has answers."""
+    asked = sa.text(text).compile().params.keys()
+    query = statements.query("postgres", name)
+    assert asked == query.compile().params.keys()
+    answers = 0
+    for history in histories:
+        history.random.seed(name)
+        for _ in range(QUESTIONS):
+            for size in SIZES if asked & {"page_size", "partitions"} else SIZES[:1]:
+                binds = {bind: value for bind, value in history.question(name, size).items() if bind in asked}
+                expected = [row._asdict() for row in history.conn.execute(query, binds)]
+                try:
+                    found: object = ordered(name, [row._asdict() for row in translation.run(history.conn, text, binds)])
+                except sa.exc.DBAPIError as error:
+                    found = error
+                history.conn.rollback()
+                answers += len(expected)
+                if found != ordered(name, expected):
+                    yield f"{name} {binds}: {found} instead of {ordered(name, expected)}"
+    assert answers > len(histories) or not asked
+
+
+def ordered(name: str, rows: Rows) -> Rows:
+    """The rows, in an order of their own where the query gives none."""
+    return sorted(rows, key=repr) if name in UNORDERED else rows
+
+
+@pytest.mark.parametrize("name", COMPARED)
+def test_a_query_answers_as_postgresql_s(histories: list[History], name: str) -> None:
+    assert next(differences(histories, name, statements.text_of("sqlserver", f"queries/{name}")), None) is None
+
+
+def view_rows(history: History, text: str) -> tuple[Rows, Rows]:
+    """What the view says, PostgreSQL's and SQL Server's."""
+    history.conn.exec_driver_sql(translation.translated(text.replace("dms.ResourceChange", "public.translated")))
+    both = [history.conn.exec_driver_sql(f"SELECT * FROM {view}") for view in ("dms.ResourceChange", "public.translated")]
+    postgres, sqlserver = (sorted((row._asdict() for row in rows), key=repr) for rows in both)
+    history.conn.rollback()
+    assert postgres
+    return postgres, sqlserver
+
+
+def test_the_view_shows_what_postgresql_s_shows(histories: list[History]) -> None:
+    for history in histories:
+        postgres, sqlserver = view_rows(history, VIEW)
+        assert sqlserver == postgres
+
+
+def test_a_walk_is_what_the_definitions_say(histories: list[History]) -> None:
+    text = statements.text_of("sqlserver", "queries/change_page")
+    for history in histories:
+        history.random.seed("walks")
+        for resource_key_id, size in zip(history.resource_key_ids, itertools.cycle(SIZES), strict=False):
+            first, last = sorted(history.random.choices(range(history.newest + 1), k=2))
+            assert list(walk(history, text, resource_key_id, first, last, size)) == [
+                (change.change_version, change.document_id, change.document_uuid)
+                for change in expected_changes(history.conn, resource_key_id, dj.Window(first, last))
+            ]
+
+
+def walk(history: History, text: str, resource_key_id: int, first: int, last: int, size: int) -> Iterator[tuple[object, ...]]:
+    version: int | None = first
+    document_id: int | None = LOWEST_ID
+    while version is not None:
+        binds = {"resource_key_id": resource_key_id, "after_version": version, "after_id": document_id, "max_version": last}
+        rows = translation.run(history.conn, text, binds | {"page_size": size})
+        history.conn.rollback()
+        yield from (tuple(row[-3:]) for row in rows if row.document_id is not None)
+        version, document_id = rows[0].scanned_version, rows[0].scanned_id
+
+
+def test_each_query_is_compared_or_listed() -> None:
+    files = {file.stem for file in (statements.shipped("sql") / "sqlserver" / "queries").glob("*.sql")}
+    assert sorted([*COMPARED, *UNTRANSLATED]) == sorted(files)
+
+
+@pytest.mark.parametrize("name", UNTRANSLATED)
+def test_what_is_listed_cannot_be_translated(histories: list[History], name: str) -> None:
+    text = statements.text_of("sqlserver", f"queries/{name}")
+    binds = dict.fromkeys(sa.text(text).compile().params)
+    with pytest.raises((translation.Untranslatable, sa.exc.ProgrammingError), match=UNTRANSLATED[name]):
+        translation.run(histories[0].conn, text, binds)
+    histories[0].conn.rollback()
+
+
+@pytest.mark.parametrize(("name", "fault"), [(name, fault) for name, faults in FAULTS.items() for fault in faults])
+def test_a_fault_is_seen(histories: list[History], name: str, fault: str) -> None:
+    text = VIEW if name == "ResourceChange" else statements.text_of("sqlserver", f"queries/{name}")
+    old, new = FAULTS[name][fault]
+    assert old in text, f"{name} has no {old}"
+    text = text.replace(old, new)
+    if name == "ResourceChange":
+        assert any(postgres != sqlserver for postgres, sqlserver in (view_rows(history, text) for history in histories))
+    else:
+        assert next(differences(histories, name, text), None) is not None
