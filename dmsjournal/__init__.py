@@ -22,6 +22,7 @@ from dmsjournal.key_changes import KeyChange
 from dmsjournal.pages import Change, ChangePage
 from dmsjournal.resources import ResourceKey
 from dmsjournal.stored import StoredDocument
+from dmsjournal.verifying import Finding, Repair, Verification
 from dmsjournal.windows import ChangeVersions, Cursor, Window
 from dmsjournal.writing import WriteTransaction
 
@@ -38,6 +39,7 @@ __all__ = [
     "Delete",
     "Derived",
     "Document",
+    "Finding",
     "HistoryDiverged",
     "InvalidRequest",
     "Journal",
@@ -47,6 +49,7 @@ __all__ = [
     "NotInstalled",
     "Reference",
     "ReferencedDocument",
+    "Repair",
     "ResourceKey",
     "StoredDocument",
     "Unavailable",
@@ -55,6 +58,7 @@ __all__ = [
     "UnsupportedCapability",
     "Updated",
     "Upserted",
+    "Verification",
     "Window",
     "WriteTransaction",
     "connect",

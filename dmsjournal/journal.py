@@ -11,7 +11,7 @@ from typing import TypeVar
 import sqlalchemy as sa
 from sqlalchemy import exc
 
-from dmsjournal import statements
+from dmsjournal import statements, verifying
 from dmsjournal.connecting import REVISION, engine_for, shown, translated
 from dmsjournal.deletes import Delete, deletes_page
 from dmsjournal.deriving import Derived, derive
@@ -23,6 +23,7 @@ from dmsjournal.registry import Registry
 from dmsjournal.resources import ResourceKey
 from dmsjournal.session import Session
 from dmsjournal.stored import StoredDocument, read_documents
+from dmsjournal.verifying import Progress, Repair, Verification
 from dmsjournal.walks import PageReader, Walk
 from dmsjournal.windows import LOWEST_ID, ChangeVersions, Cursor, Window, checked_cursor, checked_ids, checked_size
 from dmsjournal.writing import WriteTransaction
@@ -255,6 +256,23 @@ class Journal:
                 raise Unavailable(
                     "the connection was lost during the commit", "look whether it is there before you try again"
                 ) from error
+
+    def verify(self, sample: float | None = None, progress: Progress | None = None) -> Verification:
+        """Whether triggers, journals and floors say what the invariants promise; as of now, and exact while others write.
+
+        Units: `sample` is the part of the rows to look at, above 0 and at most 1, None for all; what the schema is made of, the
+        sequence and the floors are always looked at. `progress(walk, rows)` is called after each batch. A role that reads the
+        journals may run it. Raises InvalidRequest. Source: docs/how-it-works.md, What can bypass it.
+        """
+        return verifying.verify(self._session, sample, progress)
+
+    def repair(self, progress: Progress | None = None) -> Repair:
+        """Heals what `verify` finds, with new stamps, so that a consumer that goes on from its checkpoint sees it; then verifies.
+
+        What cannot be told any more is recorded as expiry: that consumer gets CheckpointExpired, and reads in full. Each step is a
+        short transaction, and can be run again. The installing role's. Raises Unavailable where a lock is not to be had in 5 s.
+        """
+        return verifying.repair(self._session, progress)
 
 
 def checked_window(window: object) -> Window:

@@ -5,10 +5,11 @@ A DBA may as well call Alembic: `alembic -n postgres upgrade head` beside alembi
 
 from __future__ import annotations
 
+import inspect
 import io
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -22,6 +23,7 @@ from dmsjournal import statements
 from dmsjournal.connecting import engine_for, is_locked_out, module_of, translated
 from dmsjournal.errors import DatabaseRefused, InvalidRequest, MigrationRefused, NotInstalled, Unavailable
 
+_RUN = re.compile(r'"([a-z]+/[\w.]+)"')  # a file that a migration names
 _LOCK_TIMEOUT = re.compile(r"\d+(ms|s|min)?")
 _ONE_AT_A_TIME = threading.Lock()  # what Alembic's migrations reach, `op` and `context`, is one for the process
 
@@ -90,6 +92,19 @@ def newest(engine: str = "postgres") -> str:
     head = ScriptDirectory.from_config(_config(engine, "5s")).get_current_head()
     assert head is not None
     return head
+
+
+def installed_files(engine: str, revisions: Iterable[str]) -> list[str]:
+    """The files of sql/<engine>/ that the upgrades to these revisions have run, oldest first.
+
+    Raises InvalidRequest for a revision of another release.
+    """
+    scripts = ScriptDirectory.from_config(_config(engine, "5s"))
+    try:
+        found = list(scripts.iterate_revisions(tuple(revisions), "base"))
+    except util.CommandError as error:
+        raise InvalidRequest("revision", tuple(revisions), f"use the release that installed it ({error})") from error
+    return [name for script in reversed(found) for name in _RUN.findall(inspect.getsource(script.module.upgrade))]
 
 
 def run(*names: str) -> None:

@@ -16,6 +16,7 @@ import sqlalchemy as sa
 if TYPE_CHECKING:
     import dmsjournal as dj
     from dmsjournal.embedded import EmbeddedPostgres
+    from tests.consumer import Consumer
     from tests.sqlserver.server import SqlServer
 
 Connections = list[sa.Connection]
@@ -140,6 +141,14 @@ def connections(url: str, request: pytest.FixtureRequest) -> Iterator[Connection
     engine = request.getfixturevalue(f"{name}_server").engine(url)
     with engine.connect() as first, engine.connect() as second:  # leaving it rolls back what is open
         yield [first, second]
+
+
+@pytest.fixture
+def consumer(journal: "dj.Journal", connections: Connections) -> "Consumer":
+    """A consumer of `journal` that has read everything: see tests/consumer.py."""
+    from tests.consumer import followed
+
+    return followed(journal, connections[0])
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

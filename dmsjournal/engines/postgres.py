@@ -28,6 +28,15 @@ _WRONG_VALUE = {"22P05", "22021", "22P02", "22003", "22001", "54000"}
 _LOCKED = {"55P03", "40P01"}
 
 
+_COMMENT = re.compile(r"--[^\n]*")
+_FUNCTION = re.compile(r"^(CREATE (?:OR REPLACE )?FUNCTION dms\.(\w+).*?\$\$.*?\$\$;)", re.MULTILINE | re.DOTALL)
+_TRIGGER = re.compile(r"(CREATE (?:OR REPLACE )?TRIGGER (\w+).*?;)", re.DOTALL)
+_VIEW = re.compile(r"(CREATE (?:OR REPLACE )?VIEW dms\.(\w+).*?;)", re.DOTALL)
+_INDEX = re.compile(r"CREATE (?:UNIQUE )?INDEX (?:IF NOT EXISTS )?(\w+)")
+_CONSTRAINT = re.compile(r"CONSTRAINT (\w+)")
+_SEQUENCE = re.compile(r"CREATE SEQUENCE (?:IF NOT EXISTS )?dms\.(\w+)")
+
+
 def engine_for(url: sa.URL) -> sa.Engine:
     """See connecting.engine_for."""
     refused = sorted(_NOT_FROM_A_URL & url.query.keys())
@@ -89,6 +98,46 @@ def as_journal_error(error: exc.DBAPIError) -> JournalError:
     if code == "42501":
         return DatabaseRefused(code, message, "grant the role what docs/dba/roles.md lists", refused="right")
     return DatabaseRefused(code, message, hint or "see the cause")
+
+
+def defined(text: str) -> list[tuple[str, str, str | None]]:
+    """What a file of sql/ defines, as (kind, name, definition as `told` gives it).
+
+    The definition is None where the name alone is compared: indexes and constraints, and views, which the server rewrites
+    (`temporary_view`).
+    """
+    bare = _COMMENT.sub("", text)
+    found: list[tuple[str, str, str | None]] = []
+    found += [("routine", name.lower(), told("routine", whole)) for whole, name in _FUNCTION.findall(text)]
+    if not found:  # what a function's body says is no definition
+        found += [("trigger", name.lower(), told("trigger", whole)) for whole, name in _TRIGGER.findall(bare)]
+        found += [("view", name.lower(), None) for _, name in _VIEW.findall(bare)]
+        found += [("index", name.lower(), None) for name in _INDEX.findall(bare)]
+        found += [("constraint", name.lower(), None) for name in _CONSTRAINT.findall(bare)]
+        found += [("sequence", name.lower(), "bigint increment 1 cache 1 no cycle") for name in _SEQUENCE.findall(bare)]
+    return found
+
+
+def told(kind: str, definition: str) -> str:
+    """A definition, shipped or as the server tells it, in a form in which the two are equal. A function's body stays as it is."""
+    if kind == "sequence":
+        return definition
+    if kind == "trigger":
+        return " ".join(re.sub(r"[();]|dms\.|OR REPLACE", " ", definition).lower().split())
+    head, _, body = re.split(r"\bAS (\$\w*\$)", definition, maxsplit=1)
+    words = re.sub(r"[()',=]| TO | VOLATILE\b|OR REPLACE", " ", _COMMENT.sub("", head), flags=re.IGNORECASE)
+    return " ".join(words.lower().split()) + re.sub(r"\$\w*\$;?\s*$", "", body)
+
+
+def replaced(text: str) -> str:
+    """A file that creates functions, triggers or views, so that it replaces them. Rights stay, triggers are enabled."""
+    return re.sub(r"^CREATE (FUNCTION|TRIGGER|VIEW)", r"CREATE OR REPLACE \1", text, flags=re.MULTILINE)
+
+
+def temporary_view(text: str) -> str | None:
+    """The statement that makes a shipped view as a temporary one, for the server to tell its definition as it tells the other's."""
+    found = _VIEW.search(_COMMENT.sub("", text))
+    return found and re.sub(r"^CREATE (?:OR REPLACE )?VIEW dms\.", "CREATE TEMPORARY VIEW ", found[1])
 
 
 def lock_timeout(text: str) -> str:

@@ -22,6 +22,8 @@ SCRIPT_BEGINS, SCRIPT_ENDS = "SET XACT_ABORT ON;\nSET QUOTED_IDENTIFIER ON;\nSET
 
 _PACKAGES = {"pyodbc": "'dmsjournal[sqlserver]'", "mssqlpython": "mssql-python"}
 _LOGIN_SECONDS = 10
+_MODULE = re.compile(r"^CREATE (?:OR ALTER )?(TRIGGER|PROCEDURE|VIEW|FUNCTION) dms\.(\w+)", re.MULTILINE)
+_HEAD = re.compile(r"^(?:CREATE\s+OR\s+ALTER|CREATE|ALTER)\s+(?=TRIGGER|PROCEDURE|VIEW|FUNCTION)", re.MULTILINE)
 _OURS = range(50001, 50010)  # what sql/sqlserver throws
 _RETRY = {1205, 1222, 3960, 3961, 50005}
 _LOCKED = {1205, 1222, 50009}
@@ -158,6 +160,43 @@ def _missing(code: str | None, message: str, low: str) -> JournalError:
     if "login" in low or "role" in low:
         return DatabaseRefused(code, message, "check the user, the password and the database in the URL", refused="login")
     return NotInstalled(None, REVISION)
+
+
+def defined(text: str) -> list[tuple[str, str, str | None]]:
+    """What a file of sql/ defines, as (kind, name, definition as `told` gives it); None where the name alone is compared."""
+    module = _MODULE.search(text)
+    if module:
+        kind = {"TRIGGER": "trigger", "VIEW": "view"}.get(module[1], "routine")
+        return [(kind, module[2].lower(), told(kind, text))]
+    bare = re.sub(r"--[^\n]*", "", text)
+    found: list[tuple[str, str, str | None]] = []
+    found += [("index", name.lower(), None) for name in re.findall(r"CREATE (?:UNIQUE )?INDEX (\w+)", bare)]
+    found += [("constraint", name.lower(), None) for name in re.findall(r"CONSTRAINT (\w+)", bare)]
+    found += [("sequence", name.lower(), "bigint increment 1 no cycle") for name in re.findall(r"CREATE SEQUENCE dms\.(\w+)", bare)]
+    return found
+
+
+def told(kind: str, definition: str) -> str:
+    """A definition, shipped or as the server tells it, in a form in which the two are equal: the text from its CREATE on.
+
+    The server keeps it as it was written, but for ALTER and CREATE OR ALTER; a compatible one leaves comments before it out.
+    """
+    text = definition.replace("\r\n", "\n").strip()
+    found = _HEAD.search(text)
+    return f"CREATE {text[found.end() :]}" if found else text
+
+
+def replaced(text: str) -> str:
+    """A file that creates a procedure, trigger or view, so that it replaces it where it is. Rights on procedures and views stay."""
+    module = _MODULE.search(text)
+    if module and module[1] == "TRIGGER":  # a new one is enabled
+        return f"DROP TRIGGER IF EXISTS dms.{module[2]};\nGO\n{text}"
+    return re.sub(r"^CREATE (?=PROCEDURE|VIEW)", "CREATE OR ALTER ", text, count=1, flags=re.MULTILINE)
+
+
+def temporary_view(text: str) -> str | None:
+    """None: the server tells a view as it was written."""
+    return None
 
 
 def lock_timeout(text: str) -> str:

@@ -242,9 +242,8 @@ MUTATIONS = [
         (
             (
                 "functions/stamp_repointed_parents.v1",
-                "        UNION ALL\n        (SELECT ParentDocumentId, ChildDocumentId, ParentResourceKeyId FROM removed\n"
-                "         EXCEPT SELECT ParentDocumentId, ChildDocumentId, ParentResourceKeyId FROM added)\n",
-                "",
+                "EXCEPT SELECT ParentDocumentId, ChildDocumentId, ParentResourceKeyId FROM added) AS went",
+                "WHERE false) AS went",
             ),
         ),
     ),
@@ -276,7 +275,7 @@ MUTATIONS = [
         (
             (
                 "functions/stamp_parents.v1",
-                "        WHERE pair.ChildResourceKeyId IS NOT NULL",
+                "        WHERE TG_OP = 'INSERT' AND pair.ChildResourceKeyId IS NOT NULL",
                 "        WHERE false AND pair.ChildResourceKeyId IS NOT NULL",
             ),
         ),

@@ -1,5 +1,8 @@
 """A dump and what is restored from it (acceptance 58): pg_dump's search_path is empty, and transaction ids may come again."""
 
+import os
+import re
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,6 +11,7 @@ import sqlalchemy as sa
 
 import dmsjournal as dj
 from dmsjournal import migrating
+from dmsjournal.embedded import EmbeddedPostgres
 from tests.helpers import (
     PLAN,
     SCHOOL,
@@ -50,6 +54,7 @@ def test_a_restored_database_reads_and_writes_as_the_old_one(
 ) -> None:
     assert catalog(admin) == catalog(connections[0])
     with dj.connect(restored) as copy:
+        assert copy.verify().is_clean
         assert copy.versions() == journal.versions()
         assert copy.resources() == journal.resources()
         for of, resource_key_id in copy.resources().items():
@@ -70,6 +75,7 @@ def test_a_restored_database_reads_and_writes_as_the_old_one(
         assert [tombstone.change_version for tombstone in copy.deletes(PLAN)] == [reached + 4]
         assert newest(copy) == drawn(admin) == reached + 6
         assert not unjournaled(admin)
+        assert copy.verify().is_clean
         for of, resource_key_id in copy.resources().items():
             assert list(copy.changes(of)) == expected_changes(admin, resource_key_id)
         with pytest.raises(sa.exc.DBAPIError, match="is refused"):
@@ -97,3 +103,45 @@ def test_an_edge_stamps_its_parent_where_an_old_transactions_id_comes_again(rest
     with dj.connect(restored) as copy:
         for of, resource_key_id in copy.resources().items():
             assert list(copy.changes(of)) == expected_changes(admin, resource_key_id)
+
+
+def other_binaries(version: str) -> Path:
+    """The programs of an older major version than a server's, 15 or later; the test is skipped where there are none."""
+    named = os.environ.get("DMSJOURNAL_TEST_OTHER_POSTGRES_BIN")
+    folders = [Path(named)] if named else sorted(Path("/usr/lib/postgresql").glob("*/bin"))  # Debian's
+    for folder in folders:
+        found = re.search(r"\d+", subprocess.run([folder / "postgres", "--version"], capture_output=True, text=True).stdout)
+        if found and 15 <= int(found[0]) < int(version.partition(".")[0]):
+            return folder
+    pytest.skip("no PostgreSQL of an older major version: DMSJOURNAL_TEST_OTHER_POSTGRES_BIN names none")
+
+
+@pytest.mark.acceptance("58")
+def test_a_dump_of_an_older_server_is_restored_into_a_newer_one(
+    postgres_server, program, empty: str, admin: sa.Connection, tmp_path: Path
+) -> None:
+    """To another major version: triggers and functions are as shipped there, and a consumer goes on."""
+    older = other_binaries(postgres_server.embedded.version)
+    dump = str(tmp_path / "dump")
+    with EmbeddedPostgres(settings={"fsync": "off"}, bin_dir=older) as server:
+        migrating.upgrade(server.url())
+        with dj.connect(server.url()) as old:
+            student = document(STUDENT, 1)
+            write(old, student, document(PLAN, 1, student), document(SCHOOL, 1))
+            with old.write() as tx:
+                tx.rekey(STUDENT, {"studentId": 1}, {"studentId": 2})
+                tx.delete(SCHOOL, {"schoolId": 1})
+            assert old.verify().is_clean
+            reached = old.versions().newest
+            seen = {of: list(old.changes(of)) for of in old.resources()}
+            program("pg_dump", server.url(), "--format=custom", f"--file={dump}")  # the newer server's
+    program("pg_restore", empty, "--exit-on-error", f"--dbname={sa.make_url(empty).database}", dump)
+    with dj.connect(empty) as new:
+        assert new.versions().newest == reached
+        assert {of: list(new.changes(of)) for of in new.resources()} == seen
+        assert new.verify().is_clean
+        change_identity(admin, 1)
+        write(new, document(SCHOOL, 2))
+        assert [change.document_id for change in new.changes(PLAN, dj.Window(reached + 1))] == [2]
+        assert new.verify().is_clean
+        assert newest(new) == reached + 2

@@ -203,3 +203,16 @@ def test_other_queries_seek_too(big: Big, name: str) -> None:
     scans = [node for node in nodes(found[0]["Plan"]) if node.get("Relation Name") in BIG]
     assert {node["Node Type"] for node in scans} <= SEEKS | {"Bitmap Heap Scan"}
     assert read(found[0]["Plan"]) <= 3_000
+
+
+@pytest.mark.parametrize("name", ["documents", "edges", "events", "tombstones"])
+def test_a_batch_of_verify_seeks(big: Big, name: str) -> None:
+    """Ranges of primary keys and lookups: no statement of verify reads all of a table, whatever its size."""
+    again = {"again_from": 1, "again_through": 0, "rewound_through": None, "rewound_at": None}
+    after = 10_000 if name in ("documents", "edges") else big.dead
+    binds = {"after": after, "last": after + 1_000} | (again if name in ("documents", "tombstones") else {})
+    query = re.sub(r":(\w+)", r"%(\1)s", statements.text_of("postgres", f"queries/verify_{name}").replace("%", "%%"))
+    [(found,)] = big.session.execute("EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) " + query, binds, prepare=False)
+    scans = [node for node in nodes(found[0]["Plan"]) if node.get("Relation Name") in BIG]
+    assert scans or name == "tombstones"
+    assert {node["Node Type"] for node in scans} <= SEEKS | {"Bitmap Heap Scan"}

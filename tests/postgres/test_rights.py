@@ -18,6 +18,7 @@ from psycopg import sql
 
 import dmsjournal as dj
 from dmsjournal import statements
+from tests.consumer import PLAN_ID, Consumer, found, past_triggers
 from tests.helpers import (
     PLAN,
     SCHOOL,
@@ -98,6 +99,22 @@ def test_a_writer_writes_everything_with_the_api(written: dj.Journal, urls, conn
         assert tx.delete(SCHOOL, {"schoolId": 1})
     assert not unjournaled(connections[0])
     assert len(list(written.deletes(SCHOOL))) == len(list(written.key_changes(STUDENT))) == 1
+
+
+def test_a_reader_may_verify_and_only_the_installing_role_repair(consumer: Consumer, urls) -> None:
+    past_triggers(consumer.connection, f"UPDATE dms.Document SET ContentVersion = 0 WHERE DocumentId = {PLAN_ID}")
+    with dj.connect(urls["reader"]) as reader:
+        assert found(reader.verify()) == {"document-unstamped": [PLAN_ID]}
+        with pytest.raises(dj.DatabaseRefused) as refused:
+            reader.repair()
+        assert refused.value.code == "42501"
+    with dj.connect(urls["writer"]) as writer, pytest.raises(dj.DatabaseRefused):
+        writer.verify()
+    with client(urls["reader"]) as reader:
+        for statement in ("SELECT nextval('dms.ChangeVersionSequence')", "SELECT setval('dms.ChangeVersionSequence', 1)"):
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                reader.execute(statement)
+    assert consumer.journal.repair().left.is_clean
 
 
 def test_a_reader_reads_everything_and_writes_nothing(written: dj.Journal, urls) -> None:

@@ -44,6 +44,7 @@ class SqlServer:
             self.is_babelfish = conn.exec_driver_sql("SELECT CAST(SERVERPROPERTY('Babelfish') AS int)").scalar_one() is not None
         if self.is_babelfish:
             self._kept.enter_context(mock.patch("dmsjournal.statements.text_of", babelfish.text_of))
+            self._kept.enter_context(mock.patch("dmsjournal.installed.COMPARED", babelfish.COMPARED))
 
     @contextmanager
     def fresh_database(self) -> Iterator[str]:

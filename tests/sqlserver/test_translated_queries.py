@@ -6,6 +6,7 @@ No SQL Server is needed. What cannot be translated is listed in UNTRANSLATED, wi
 import itertools
 import json
 import random
+import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -43,6 +44,11 @@ UNTRANSLATED = {  # the queries that are not compared: each with what is said of
     "drop_schema": "Drop: DROP VIEW",
 }
 
+# What keeps a journal goes by the catalog, by locks and by what others write: tests/acceptance/ runs it on any SQL Server.
+OPERATIONS = re.compile(
+    "^(verify|repair|status|prune|consumer)|_repair$|"
+    "^(add_dependencies|bury_documents|enter_change|expire_journal|move_tombstones|raise_sequence|refile_edges|remove_(dang|exp))"
+)
 
 COMPARED = [
     *("change_page", "deletes", "key_changes", "snapshot_page", "window_quantiles", "derive", "documents", "edges_of"),
@@ -325,9 +331,9 @@ def walk(history: History, text: str, resource_key_id: int, first: int, last: in
         version, document_id = rows[0].scanned_version, rows[0].scanned_id
 
 
-def test_each_query_is_compared_or_listed() -> None:
+def test_each_reading_or_writing_query_is_compared_or_listed() -> None:
     files = {file.stem for file in (statements.shipped("sql") / "sqlserver" / "queries").glob("*.sql")}
-    assert sorted([*COMPARED, *UNTRANSLATED]) == sorted(files)
+    assert sorted([*COMPARED, *UNTRANSLATED]) == sorted(name for name in files if not OPERATIONS.search(name))
 
 
 @pytest.mark.parametrize("name", UNTRANSLATED)

@@ -43,7 +43,7 @@ BEGIN
         INSERT INTO dms.ResourceDependency (ParentResourceKeyId, ChildResourceKeyId)
         SELECT pair.ParentResourceKeyId, pair.ChildResourceKeyId
         FROM (SELECT DISTINCT ParentResourceKeyId, ChildResourceKeyId FROM involved) AS pair
-        WHERE pair.ChildResourceKeyId IS NOT NULL AND pair.ParentResourceKeyId > 0 AND NOT EXISTS (
+        WHERE TG_OP = 'INSERT' AND pair.ChildResourceKeyId IS NOT NULL AND pair.ParentResourceKeyId > 0 AND NOT EXISTS (
             SELECT FROM dms.ResourceDependency AS known
             WHERE known.ParentResourceKeyId = pair.ParentResourceKeyId AND known.ChildResourceKeyId = pair.ChildResourceKeyId)
         ORDER BY pair.ParentResourceKeyId, pair.ChildResourceKeyId

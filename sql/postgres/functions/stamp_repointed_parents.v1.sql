@@ -15,13 +15,15 @@ BEGIN
     END IF;
     this_transaction := pg_current_xact_id()::text;
     WITH changed AS (
-        (SELECT ParentDocumentId, ChildDocumentId, ParentResourceKeyId FROM added
-         EXCEPT SELECT ParentDocumentId, ChildDocumentId, ParentResourceKeyId FROM removed)
+        SELECT *, true AS is_added
+        FROM (SELECT ParentDocumentId, ChildDocumentId, ParentResourceKeyId FROM added
+              EXCEPT SELECT ParentDocumentId, ChildDocumentId, ParentResourceKeyId FROM removed) AS came
         UNION ALL
-        (SELECT ParentDocumentId, ChildDocumentId, ParentResourceKeyId FROM removed
-         EXCEPT SELECT ParentDocumentId, ChildDocumentId, ParentResourceKeyId FROM added)
+        SELECT *, false
+        FROM (SELECT ParentDocumentId, ChildDocumentId, ParentResourceKeyId FROM removed
+              EXCEPT SELECT ParentDocumentId, ChildDocumentId, ParentResourceKeyId FROM added) AS went
     ), involved AS MATERIALIZED (
-        SELECT e.ParentDocumentId, e.ParentResourceKeyId, c.ResourceKeyId AS ChildResourceKeyId,
+        SELECT e.ParentDocumentId, e.ParentResourceKeyId, e.is_added, c.ResourceKeyId AS ChildResourceKeyId,
                coalesce(c.IdentityVersion, 9223372036854775807) AS IdentityVersion
         FROM changed AS e
         LEFT JOIN LATERAL (  -- a child that this statement deletes is not there: whatever its stamps were, the parent's is newer
@@ -29,7 +31,7 @@ BEGIN
     ), dependencies AS (
         INSERT INTO dms.ResourceDependency (ParentResourceKeyId, ChildResourceKeyId)
         SELECT pair.ParentResourceKeyId, pair.ChildResourceKeyId
-        FROM (SELECT DISTINCT ParentResourceKeyId, ChildResourceKeyId FROM involved) AS pair
+        FROM (SELECT DISTINCT ParentResourceKeyId, ChildResourceKeyId FROM involved WHERE is_added) AS pair
         WHERE pair.ChildResourceKeyId IS NOT NULL AND pair.ParentResourceKeyId > 0 AND NOT EXISTS (
             SELECT FROM dms.ResourceDependency AS known
             WHERE known.ParentResourceKeyId = pair.ParentResourceKeyId AND known.ChildResourceKeyId = pair.ChildResourceKeyId)

@@ -15,5 +15,7 @@ GRANT SELECT ON dms.DocumentDeleteEvent TO [$(writer)];
 GRANT SELECT ON dms.alembic_version TO [$(writer)];
 GRANT SELECT ON SCHEMA::dms TO [$(reader)];
 GRANT EXECUTE ON dms.horizon TO [$(reader)];
+GRANT EXECUTE ON dms.newest_stamp TO [$(reader)];
+GRANT VIEW DEFINITION ON SCHEMA::dms TO [$(reader)];  -- for verify, as the line above
 COMMIT;
 GO

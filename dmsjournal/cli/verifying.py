@@ -1,0 +1,68 @@
+"""The command that verifies and repairs."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+import dmsjournal as dj
+from dmsjournal.cli.base import Json, Url, app
+from dmsjournal.cli.printing import print_items
+
+if TYPE_CHECKING:
+    from dmsjournal.verifying import Progress
+
+FOUND = 3  # the exit code where something is left that should not be
+_NAMED = 10  # objects of a finding in a line; --json has 100
+
+
+@app.command()
+def verify(
+    url: Url,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Heal what can be healed, then verify again. The installing role's.")
+    ] = False,
+    sample: Annotated[
+        float | None, typer.Option(metavar="PART", help="Part of the rows to look at, such as 0.01.", show_default="all")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Verify that triggers, journals and floors are whole. The exit code is 3 if something is left that should not be.
+
+    Example: dmsjournal verify --sample 0.05 || dmsjournal verify --repair
+    """
+    if repair and sample is not None:
+        raise typer.BadParameter("a repair looks at everything", param_hint="--sample")
+    with dj.connect(url) as db, _shown() as progress:
+        result = db.repair(progress) if repair else db.verify(sample, progress)
+    found, left = (result.found, result.left) if isinstance(result, dj.Repair) else (result, result)
+    if json:
+        print_items([result], json, False)
+    else:
+        for finding in found.findings:
+            typer.echo(_line(finding))
+        looked = f"documents={left.documents} edges={left.edges} events={left.events} tombstones={left.tombstones}"
+        kept = ",".join(finding.code for finding in left.findings) if repair else ""
+        typer.echo(f"findings={len(found.findings)} left={len(left.findings)} {looked}" + (f" not_repaired={kept}" if kept else ""))
+    if not left.is_clean:
+        raise typer.Exit(FOUND)
+
+
+def _line(finding: dj.Finding) -> str:
+    """Code, count, objects, and what it means: a line, separated by tabs."""
+    named = ", ".join(map(str, finding.objects[:_NAMED])) + (", …" if finding.count > _NAMED else "")
+    return f"{finding.code}\t{finding.count}\t{named}\t{finding.meaning} Remedy: {finding.remedy}."
+
+
+@contextmanager
+def _shown() -> "Iterator[Progress]":
+    """To be called with the walk and its rows; shown on stderr where that is a terminal."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda walk, rows: None
+        return
+    with console.status("objects") as status:
+        yield lambda walk, rows: status.update(f"{walk}: {rows:,} rows")

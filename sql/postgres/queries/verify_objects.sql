@@ -1,0 +1,41 @@
+-- sql/postgres/queries/verify_objects.sql: what the schema is made of, for comparison with the shipped text.
+-- Gives: kind (trigger, routine, view, index, constraint, sequence, owner), name, definition (what the server tells; null where the name is
+--   all that is asked for), state: ok, or what is wrong with it.
+WITH tables AS (
+    SELECT oid, relname, relkind, relowner FROM pg_class
+    WHERE relnamespace = 'dms'::regnamespace AND relkind IN ('r', 'p', 'v', 'S')
+)
+SELECT 'trigger' AS kind, CAST(t.tgname AS text) AS name, pg_get_triggerdef(t.oid) AS definition,
+       CASE t.tgenabled WHEN 'O' THEN 'ok' WHEN 'D' THEN 'disabled' WHEN 'R' THEN 'fires in replica role only'
+                        ELSE 'fires in replica role too' END AS state
+FROM pg_trigger AS t JOIN tables ON tables.oid = t.tgrelid
+WHERE NOT t.tgisinternal
+UNION ALL
+SELECT 'routine', p.proname, pg_get_functiondef(p.oid),
+       CASE WHEN p.prorettype = 'trigger'::regtype AND p.prosecdef AND has_function_privilege('public', p.oid, 'EXECUTE')
+            THEN 'PUBLIC may execute it' ELSE 'ok' END
+FROM pg_proc AS p WHERE p.pronamespace = 'dms'::regnamespace AND p.prokind = 'f'
+UNION ALL
+SELECT 'view', relname, pg_get_viewdef(oid), 'ok' FROM tables WHERE relkind = 'v'
+UNION ALL
+SELECT 'index', i.relname, NULL, CASE WHEN x.indisvalid AND x.indisready THEN 'ok' ELSE 'not valid' END
+FROM pg_index AS x JOIN pg_class AS i ON i.oid = x.indexrelid JOIN tables ON tables.oid = x.indrelid
+UNION ALL
+SELECT 'constraint', c.conname, NULL,
+       CASE WHEN NOT c.convalidated THEN 'not validated'
+            WHEN EXISTS (SELECT FROM pg_trigger AS t WHERE t.tgconstraint = c.oid AND t.tgenabled <> 'O') THEN 'its triggers are disabled'
+            ELSE 'ok' END
+FROM pg_constraint AS c JOIN tables ON tables.oid = c.conrelid
+UNION ALL
+SELECT 'sequence', tables.relname,
+       concat_ws(' ', format_type(s.seqtypid, NULL), 'increment', s.seqincrement, 'cache', s.seqcache, CASE WHEN s.seqcycle THEN 'cycle' ELSE 'no cycle' END), 'ok'
+FROM pg_sequence AS s JOIN tables ON tables.oid = s.seqrelid
+WHERE tables.relname = 'changeversionsequence'
+UNION ALL
+SELECT 'owner', owned.name, NULL, 'is owned by ' || pg_get_userbyid(owned.owner)
+FROM (
+    SELECT CAST(relname AS text) AS name, relowner AS owner FROM tables
+    UNION ALL SELECT proname, proowner FROM pg_proc WHERE pronamespace = 'dms'::regnamespace
+) AS owned
+WHERE owned.owner <> (SELECT relowner FROM tables WHERE relname = 'document')
+ORDER BY kind, name

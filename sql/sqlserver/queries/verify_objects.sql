@@ -1,0 +1,38 @@
+-- sql/sqlserver/queries/verify_objects.sql: what the schema is made of, for comparison with the shipped text.
+-- Gives: kind (trigger, routine, view, index, constraint, sequence, owner, option), name, definition (what the server tells; null where
+--   the name is all that is asked for), state: ok, or what is wrong with it.
+SET NOCOUNT ON;
+IF COALESCE(HAS_PERMS_BY_NAME(N'dms', N'SCHEMA', N'VIEW DEFINITION'), 0) = 0
+    THROW 50006, N'the user may not see how schema dms is defined. GRANT VIEW DEFINITION ON SCHEMA::dms TO the user.', 1;
+SELECT CASE o.type WHEN 'TR' THEN 'trigger' WHEN 'V' THEN 'view' ELSE 'routine' END AS kind, CAST(o.name AS nvarchar(256)) AS name,
+       m.definition AS definition, CASE WHEN t.is_disabled = 1 THEN N'disabled' ELSE N'ok' END AS state
+FROM sys.objects AS o
+INNER JOIN sys.sql_modules AS m ON m.object_id = o.object_id
+LEFT JOIN sys.triggers AS t ON t.object_id = o.object_id
+WHERE o.schema_id = SCHEMA_ID(N'dms')
+UNION ALL
+SELECT 'index', i.name, NULL, CASE WHEN i.is_disabled = 1 THEN N'disabled' ELSE N'ok' END
+FROM sys.indexes AS i INNER JOIN sys.objects AS o ON o.object_id = i.object_id
+WHERE o.schema_id = SCHEMA_ID(N'dms') AND o.type = 'U' AND i.name IS NOT NULL
+UNION ALL
+SELECT 'constraint', o.name, NULL,
+       CASE WHEN f.is_disabled = 1 OR c.is_disabled = 1 THEN N'disabled'
+            WHEN f.is_not_trusted = 1 OR c.is_not_trusted = 1 THEN N'not validated' ELSE N'ok' END
+FROM sys.objects AS o
+LEFT JOIN sys.foreign_keys AS f ON f.object_id = o.object_id
+LEFT JOIN sys.check_constraints AS c ON c.object_id = o.object_id
+WHERE o.schema_id = SCHEMA_ID(N'dms') AND o.type IN ('C', 'D', 'F', 'PK', 'UQ')
+UNION ALL
+SELECT 'sequence', s.name,
+       CONCAT(TYPE_NAME(s.system_type_id), N' increment ', CAST(s.increment AS bigint), CASE WHEN s.is_cycling = 1 THEN N' cycle' ELSE N' no cycle' END),
+       N'ok'
+FROM sys.sequences AS s WHERE s.object_id = OBJECT_ID(N'dms.ChangeVersionSequence')
+UNION ALL
+SELECT 'owner', o.name, NULL, CONCAT(N'is owned by ', USER_NAME(o.principal_id))
+FROM sys.objects AS o
+WHERE o.schema_id = SCHEMA_ID(N'dms') AND o.parent_object_id = 0 AND o.principal_id IS NOT NULL
+  AND o.principal_id <> (SELECT principal_id FROM sys.schemas WHERE name = N'dms')
+UNION ALL
+SELECT 'option', N'nested triggers', NULL, CASE WHEN CAST(value_in_use AS int) = 0 THEN N'off' ELSE N'ok' END
+FROM sys.configurations WHERE name = N'nested triggers'
+ORDER BY kind, name;
