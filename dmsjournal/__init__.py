@@ -21,6 +21,7 @@ from dmsjournal.journal import Journal, connect
 from dmsjournal.key_changes import KeyChange
 from dmsjournal.pages import Change, ChangePage
 from dmsjournal.resources import ResourceKey
+from dmsjournal.status import Status
 from dmsjournal.stored import StoredDocument
 from dmsjournal.verifying import Finding, Repair, Verification
 from dmsjournal.windows import ChangeVersions, Cursor, Window
@@ -51,6 +52,7 @@ __all__ = [
     "ReferencedDocument",
     "Repair",
     "ResourceKey",
+    "Status",
     "StoredDocument",
     "Unavailable",
     "Unchanged",

@@ -22,6 +22,7 @@ from dmsjournal.pages import Change, ChangePage, change_page, snapshot_page
 from dmsjournal.registry import Registry
 from dmsjournal.resources import ResourceKey
 from dmsjournal.session import Session
+from dmsjournal.status import Status, read_status
 from dmsjournal.stored import StoredDocument, read_documents
 from dmsjournal.verifying import Progress, Repair, Verification
 from dmsjournal.walks import PageReader, Walk
@@ -123,8 +124,16 @@ class Journal:
         with self._session() as session:
             newest = self._horizon.read(session, "horizon")
             floors = {row.journal: row.change_version for row in session.execute("floors")}
-        floor = max(floors["DocumentChangeEvent"], floors["IdentityChangeEvent"])
-        return ChangeVersions(oldest=floor + 1 if floor else 0, newest=newest)
+        return ChangeVersions.above(floors, newest)
+
+    def status(self) -> Status:
+        """How far the journal is, who holds the horizon, how large the journals are and how fast they grow, consumers and triggers.
+
+        Units: rows (estimated), bytes, seconds by the database's clock. Its cost does not grow with the journals. What the role may
+        not see is None, and named in `hidden`. Raises UnsupportedCapability on a standby. Source: docs/operator/status.md.
+        """
+        with self._session() as session:
+            return read_status(session, self._horizon)
 
     def resources(self) -> dict[ResourceKey, int]:
         """The resources that the database knows, and their ids."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from dmsjournal.errors import InvalidRequest
@@ -46,6 +46,12 @@ class ChangeVersions:
 
     oldest: int
     newest: int
+
+    @classmethod
+    def above(cls, floors: Mapping[str, int], newest: int) -> ChangeVersions:
+        """The versions above the floors of the journals, by their names: what a window may ask for."""
+        floor = max(floors["DocumentChangeEvent"], floors["IdentityChangeEvent"])
+        return cls(oldest=floor + 1 if floor else 0, newest=newest)
 
 
 @dataclass(frozen=True, slots=True)

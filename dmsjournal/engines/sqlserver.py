@@ -25,6 +25,16 @@ _LOGIN_SECONDS = 10
 _MODULE = re.compile(r"^CREATE (?:OR ALTER )?(TRIGGER|PROCEDURE|VIEW|FUNCTION) dms\.(\w+)", re.MULTILINE)
 _HEAD = re.compile(r"^(?:CREATE\s+OR\s+ALTER|CREATE|ALTER)\s+(?=TRIGGER|PROCEDURE|VIEW|FUNCTION)", re.MULTILINE)
 _OURS = range(50001, 50010)  # what sql/sqlserver throws
+_OURS_BY_WORDS = {  # mssql-python keeps the number to itself
+    50001: "the horizon cannot be read in a",
+    50002: "a document cannot (be replaced|change its)",
+    50003: "dms.entered_at holds",
+    50004: "the horizon cannot be read on a",
+    50005: "the lock of a writer|a lock on keys",
+    50006: "dmsjournal needs|the user may not|schema dms holds objects",
+    50008: "TR_Document_Stamp did not fire",
+    50009: "another migration is on its way",
+}
 _RETRY = {1205, 1222, 3960, 3961, 50005}
 _LOCKED = {1205, 1222, 50009}
 _DUPLICATE = {2601, 2627}
@@ -122,7 +132,7 @@ def as_journal_error(error: exc.DBAPIError) -> JournalError:
         return UnsupportedCapability(said, remedy)
     if number in (50002, 50003):
         return InvalidRequest("statement", said, remedy)
-    if number in _RETRY or "deadlock" in low or "could not serialize" in low or is_locked_out(error):
+    if number in _RETRY or "deadlock" in low or "update conflict" in low or "could not serialize" in low or is_locked_out(error):
         return Unavailable(said, remedy if number in _OURS else "try again")
     if number in _OURS:
         return DatabaseRefused(code, said, remedy)
@@ -212,5 +222,8 @@ def _told(error: exc.DBAPIError) -> tuple[int | None, str]:
     text = " ".join(" ".join(str(argument) for argument in getattr(error.orig, "args", ()) or (error.orig,)).split())
     number = re.search(r"\((\d+)\) \(SQL\w+\)", text)
     message = re.sub(r"\s*\(\d+\) \(SQL\w+\).*$", "", text)
-    message = re.sub(r"^.*?(?:\[SQL Server\]|\[ODBC Driver \d+ for SQL Server\](?!\[)|DDBC Error:)\s*", "", message)
-    return (int(number[1]) or None if number else None), message
+    message = re.sub(r"^.*?DDBC Error:\s*", "", message)
+    message = re.sub(r"^.*?(?:\[SQL Server\]|\[ODBC Driver \d+ for SQL Server\](?!\[))\s*", "", message)
+    if number is None:
+        return next((ours for ours, words in _OURS_BY_WORDS.items() if re.match(words, message)), None), message
+    return int(number[1]) or None, message

@@ -9,5 +9,5 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON dms.Document, dms.DocumentCache, dms.Ref
 GRANT SELECT, INSERT ON dms.ResourceKey TO :"writer";
 GRANT SELECT ON dms.ResourceDependency, dms.DocumentDeleteEvent, dms.alembic_version TO :"writer";
 GRANT SELECT ON ALL TABLES IN SCHEMA dms TO :"reader";
-GRANT SELECT ON SEQUENCE dms.ChangeVersionSequence TO :"reader";  -- to look at, for verify: it neither draws nor sets
+GRANT SELECT ON SEQUENCE dms.ChangeVersionSequence TO :"reader";  -- to look at, for verify and status: it neither draws nor sets
 COMMIT;

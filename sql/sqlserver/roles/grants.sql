@@ -16,6 +16,6 @@ GRANT SELECT ON dms.alembic_version TO [$(writer)];
 GRANT SELECT ON SCHEMA::dms TO [$(reader)];
 GRANT EXECUTE ON dms.horizon TO [$(reader)];
 GRANT EXECUTE ON dms.newest_stamp TO [$(reader)];
-GRANT VIEW DEFINITION ON SCHEMA::dms TO [$(reader)];  -- for verify, as the line above
+GRANT VIEW DEFINITION ON SCHEMA::dms TO [$(reader)];  -- for verify and status, as the line above
 COMMIT;
 GO

@@ -1,0 +1,60 @@
+"""What SQL Server's drivers say, as errors of ours: mssql-python gives no number, so its words are read."""
+
+import re
+
+import pytest
+from sqlalchemy import exc
+
+import dmsjournal as dj
+from dmsjournal import statements
+from dmsjournal.engines import sqlserver
+
+THROWN = re.compile(r"THROW (\d+), N'((?:[^']|'')+)', 1")
+THROWS = sorted(
+    {(int(number), message.replace("''", "'")) for path in (statements.shipped("sql") / "sqlserver").rglob("*.sql")
+     for number, message in THROWN.findall(path.read_text(encoding="utf-8")) if "roles" not in path.parts}
+)  # fmt: skip
+
+
+def as_pyodbc_says(number: int, message: str) -> Exception:
+    source = "[42000] [Microsoft][ODBC Driver 18 for SQL Server][SQL Server]"
+    return Exception("42000", f"{source}{message} ({number}) (SQLExecDirectW)")
+
+
+def as_mssql_python_says(number: int, message: str) -> Exception:
+    return Exception(f"Driver Error: Syntax error or access violation; DDBC Error: [Microsoft][SQL Server]{message}")
+
+
+@pytest.mark.parametrize("says", [as_pyodbc_says, as_mssql_python_says])
+@pytest.mark.parametrize(("number", "message"), THROWS)
+def test_what_we_throw_comes_back_with_its_remedy(number: int, message: str, says) -> None:
+    error = sqlserver.as_journal_error(exc.ProgrammingError("SELECT 1", {}, says(number, message)))
+    said, _, remedy = message.partition(". ")
+    assert said in str(error)
+    assert remedy in str(error)
+    assert "Microsoft" not in str(error)
+
+
+@pytest.mark.parametrize("says", [as_pyodbc_says, as_mssql_python_says])
+@pytest.mark.parametrize(
+    ("number", "message", "kind"),
+    [
+        (1205, "Transaction (Process ID 52) was deadlocked on lock resources with another process.", dj.Unavailable),
+        (1222, "Lock request time out period exceeded.", dj.Unavailable),
+        (3960, "Snapshot isolation transaction aborted due to update conflict.", dj.Unavailable),
+        (208, "Invalid object name 'dms.Document'.", dj.NotInstalled),
+        (229, "The SELECT permission was denied on the object 'Document'.", dj.DatabaseRefused),
+        (18456, "Login failed for user 'sa'.", dj.DatabaseRefused),
+    ],
+)
+def test_what_the_server_says(number: int, message: str, kind: type[dj.JournalError], says) -> None:
+    assert type(sqlserver.as_journal_error(exc.ProgrammingError("SELECT 1", {}, says(number, message)))) is kind
+
+
+@pytest.mark.parametrize("says", [as_pyodbc_says, as_mssql_python_says])
+def test_a_duplicate_key_is_told_from_another_refusal(says) -> None:
+    duplicate = says(2627, "Violation of UNIQUE KEY constraint 'UX_Document_DocumentUuid'. Cannot insert duplicate key in object.")
+    check = says(547, 'The INSERT statement conflicted with the CHECK constraint "CK_DocumentCache_DocumentJson".')
+    assert sqlserver.is_duplicate(exc.IntegrityError("INSERT", {}, duplicate))
+    assert not sqlserver.is_duplicate(exc.IntegrityError("INSERT", {}, check))
+    assert "ISJSON" in str(sqlserver.as_journal_error(exc.IntegrityError("INSERT", {}, check)))
