@@ -17,15 +17,20 @@ class Horizon:
     """
 
     def __init__(self) -> None:
-        self._seen = 0
+        self._seen, self._newest = 0, 0
         self.history = ""  # which one was read last
         self._lock = threading.Lock()
 
     def read(self, session: Session, statement: str) -> int:
-        """Runs `statement`, which gives `horizon` and `history`, in a statement of its own (invariant 5)."""
+        """Runs `statement`, which gives `horizon` and `history`, in a statement of its own (invariant 5).
+
+        SQL Server restores a database in place, with the same history: there the statement gives the last stamp as well, `newest`,
+        which no late writer lowers.
+        """
         row: Any = session.execute(statement).one()
+        newest = row._mapping.get("newest", 0)
         with self._lock:
-            if row.history != self.history:  # another server, or one that was restarted: perhaps from an older state
+            if row.history != self.history or newest < self._newest:  # another server, or one at perhaps an older state
                 self.history, self._seen = row.history, 0
-            self._seen = max(self._seen, row.horizon)
+            self._seen, self._newest = max(self._seen, row.horizon), newest
             return self._seen

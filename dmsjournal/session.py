@@ -21,14 +21,19 @@ class Session:
     engine: str
     failed: bool = False
 
-    def execute(self, name: str, **binds: object) -> sa.CursorResult[Any]:
-        """Runs sql/<engine>/queries/<name>.sql; a list is bound as a JSON array, which both engines read as a set."""
+    def execute(self, name: str, **binds: object) -> sa.Result[Any]:
+        """Runs sql/<engine>/queries/<name>.sql; a list is bound as a JSON array, which both engines read as a set.
+
+        All rows are fetched at once. An error may come with one of them, and SQL Server takes a result that nobody reads to its end
+        for a cancelled one: with XACT_ABORT it would roll the transaction back, without a word.
+        """
         rows = statements.rows_of_text if self.engine == "sqlserver" else statements.rows
         bound = {key: rows(value) if isinstance(value, list) else value for key, value in binds.items()}
         if self.failed and self.engine == "sqlserver":  # the server has rolled back, and would begin another transaction unasked
             raise exc.PendingRollbackError("a statement of this transaction was refused")
         try:
-            return self.conn.execute(results.query(self.engine, name), bound)
+            result = self.conn.execute(results.query(self.engine, name), bound)
+            return result.freeze()() if result.returns_rows else result
         except exc.DBAPIError:
             self.failed = True
             raise

@@ -16,7 +16,9 @@ EXAMPLE = "mssql+pyodbc://user:password@host:port/database"
 DRIVERS = ("pyodbc", "mssqlpython")  # the first is meant where a URL names none
 
 DIALECT = "mssql"
-SEPARATOR = "GO\nIF @@TRANCOUNT = 0 SET NOEXEC ON;\nGO"  # nothing runs after an error, which has ended the transaction
+# Nothing runs after an error: it has ended the transaction, or, where XACT_ABORT does not count (RAISERROR, a batch that cannot be
+# compiled), it is ended here.
+SEPARATOR = "GO\nIF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK;\nIF @@TRANCOUNT = 0 SET NOEXEC ON;\nGO"
 SCRIPT_OPTIONS = {"dialect_opts": {"paramstyle": "qmark"}, "mssql_batch_separator": SEPARATOR}  # of Alembic's own statements
 SCRIPT_BEGINS, SCRIPT_ENDS = "SET XACT_ABORT ON;\nSET QUOTED_IDENTIFIER ON;\nSET ANSI_NULLS ON;\nGO", "SET NOEXEC OFF;\nGO"
 
@@ -35,12 +37,12 @@ _OURS_BY_WORDS = {  # mssql-python keeps the number to itself
     50008: "TR_Document_Stamp did not fire",
     50009: "another migration is on its way",
 }
-_RETRY = {1205, 1222, 3960, 3961, 50005}
+_RETRY = {1205, 1222, 3960, 3961, 10928, 10929, 40197, 40501, 40613, 49918, 49919, 49920, 50005}
 _LOCKED = {1205, 1222, 50009}
 _DUPLICATE = {2601, 2627}
 _MISSING = {207, 208, 2760, 2812}
 _WRONG_LOGIN = {4060, 18452, 18456, 40615}
-_DENIED = {229, 230, 262, 297, 300, 15247}
+_DENIED = {229, 230, 262, 297, 300, 1088, 3701, 15151, 15247}  # the middle ones: or it does not exist
 _WRONG_VALUE = {220, 242, 245, 248, 8114, 8115, 8152, 2628}
 
 
@@ -126,6 +128,7 @@ def as_journal_error(error: exc.DBAPIError) -> JournalError:
     """The driver's error as ours, by its number, and by its words where a driver or a compatible server hides the number."""
     number, message = _told(error)
     low = message.lower()
+    words = low if number is None or number > 60_000 else ""  # what no number tells: of a compatible server's, above SQL Server's
     code = None if number is None else str(number)
     said, _, remedy = message.partition(". ")
     if number in (50001, 50004):
@@ -136,9 +139,9 @@ def as_journal_error(error: exc.DBAPIError) -> JournalError:
         return Unavailable(said, remedy if number in _OURS else "try again")
     if number in _OURS:
         return DatabaseRefused(code, said, remedy)
-    if number in _DENIED or "permission was denied" in low or "permission denied" in low:
+    if number in _DENIED or "permission was denied" in words or "permission denied" in words:
         return DatabaseRefused(code, message, "grant the user what docs/dba/sqlserver.md lists", refused="right")
-    if number in _MISSING or re.search(r"invalid (object|column) name|could not find stored procedure|does not exist", low):
+    if number in _MISSING or re.search(r"invalid (object|column) name|could not find stored procedure|does not exist", words):
         return _missing(code, message, low)
     if number in _WRONG_LOGIN or re.search(r"login failed|password authentication failed|cannot open database", low):
         return DatabaseRefused(code, message, "check the user, the password and the database in the URL", refused="login")

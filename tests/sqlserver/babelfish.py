@@ -91,7 +91,12 @@ COMPARED = ("trigger", "routine", "view")  # by verify, of what schema dms is ma
 
 # It says that it is SQL Server 2014 at compatibility level 120; what was asked for is there all the same (OPENJSON).
 EDITS = {
-    "tables/ChangeVersionSequence.v1": {"CACHE 50": "CACHE 1"},  # each session has a cache of its own there: PostgreSQL's
+    # Only the form without arguments is known, which counts other tables' triggers as well.
+    "triggers/document_stamp.v1": {"TRIGGER_NESTLEVEL(@@PROCID, 'AFTER', 'DML')": "TRIGGER_NESTLEVEL()"},
+    "tables/ChangeVersionSequence.v1": {
+        "CACHE 50": "CACHE 1",  # each session has a cache of its own there: PostgreSQL's
+        "GRANT VIEW DEFINITION ON dms.ChangeVersionSequence TO public;": "",
+    },
     "checks/installable": {
         "CAST(SERVERPROPERTY(N'ProductVersion') AS nvarchar(128))": "N'15.0.2000.5'",
         "SELECT compatibility_level FROM": "SELECT 150 FROM",
@@ -123,6 +128,9 @@ EXCEPTIONS = {
     ),
     "test_tsql.py::test_the_last_identity_is_the_callers_own_after_other_statements[sqlserver]": Unlike(
         "@@IDENTITY is the last value of any sequence, such as a stamp", "keeps identity values and sequences apart"
+    ),
+    "test_tsql.py::test_times_are_the_database_s_inside_another_trigger[sqlserver]": Unlike(
+        "TRIGGER_NESTLEVEL knows no trigger by its id", "tells how deep a trigger is in itself"
     ),
     "test_tsql.py::test_recursive_triggers_make_no_difference[sqlserver]": Unlike(
         "'ALTER DATABASE' is not currently supported in Babelfish", "fires a trigger again for what it writes itself"

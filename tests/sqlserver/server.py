@@ -27,7 +27,11 @@ EMPTY = [
     "ALTER SEQUENCE dms.ChangeVersionSequence RESTART WITH 0",
     "DECLARE @none bigint = NEXT VALUE FOR dms.ChangeVersionSequence",
 ]
-FROM_ONE = [f"DBCC CHECKIDENT ('dms.{table}', RESEED, 0)" for table in ("ResourceKey", "Document")]  # ids begin at 1 again
+FROM_ONE = [  # ids begin at 1 again; where no row ever was, a reseed would let them begin at 0
+    f"IF (SELECT last_value FROM sys.identity_columns WHERE object_id = OBJECT_ID('dms.{table}')) IS NOT NULL"
+    f" DBCC CHECKIDENT ('dms.{table}', RESEED, 0)"
+    for table in ("ResourceKey", "Document")
+]
 
 
 class SqlServer:

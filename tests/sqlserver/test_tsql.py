@@ -43,9 +43,10 @@ def test_merge_journals_each_of_its_actions(journal: dj.Journal, writer: sa.Conn
         """MERGE dms.Document AS d
            USING (VALUES (1, 'content'), (2, 'identity'), (3, 'delete'), (0, 'new'), (-1, 'new')) AS w (id, what)
            ON d.DocumentId = w.id
-           WHEN MATCHED AND w.what = 'content' THEN UPDATE SET ContentVersion = -1
-           WHEN MATCHED AND w.what = 'identity' THEN UPDATE SET ContentVersion = d.ContentVersion, KeyValues = N'{"studentId":22}'
            WHEN MATCHED AND w.what = 'delete' THEN DELETE
+           WHEN MATCHED THEN UPDATE SET
+               ContentVersion = CASE w.what WHEN 'content' THEN -1 ELSE d.ContentVersion END,
+               KeyValues = CASE w.what WHEN 'identity' THEN N'{"studentId":22}' ELSE d.KeyValues END
            WHEN NOT MATCHED THEN INSERT (ResourceKeyId) VALUES (1);""",
     )
     assert [document_events(writer, i)[1:] for i in (1, 3)] == [[(stamps(writer, 1)[0], "update")], []]
@@ -195,6 +196,59 @@ def test_a_cascade_leaves_one_tombstone_and_no_parent_behind(journal: dj.Journal
     assert len(list(journal.deletes(PLAN))) == 2
     assert commit(writer, "SELECT COUNT(*) FROM dms.ReferenceEdge") == [(0,)]
     assert unjournaled(writer) == []
+
+
+@pytest.mark.acceptance("17")
+@pytest.mark.parametrize("column", ["ContentVersion", "IdentityVersion"])
+def test_a_signal_that_is_stored_does_not_hide_the_next_one(journal: dj.Journal, writer: sa.Connection, column: str) -> None:
+    """-1 stays in the row where it is written while the trigger is switched off."""
+    commit(writer, "DISABLE TRIGGER TR_Document_Stamp ON dms.Document")
+    try:
+        commit(writer, f"UPDATE dms.Document SET {column} = -1 WHERE DocumentId = 1")
+    finally:
+        commit(writer, "ENABLE TRIGGER TR_Document_Stamp ON dms.Document")
+    commit(writer, f"UPDATE dms.Document SET {column} = -1 WHERE DocumentId = 1")
+    assert max(stamps(writer, 1)) == newest(journal) == 4
+    assert_as_defined(journal, writer)
+
+
+def test_the_hash_of_a_key_is_the_trigger_s(journal: dj.Journal, writer: sa.Connection) -> None:
+    for written in ("NULL", "0x00", "KeyValuesHash"):
+        commit(writer, f"UPDATE dms.Document SET KeyValuesHash = {written}")
+        commit(writer, f"UPDATE dms.Document SET KeyValuesHash = {written}, ContentVersion = -1 WHERE DocumentId = 2")
+        assert commit(writer, "SELECT COUNT(*) FROM dms.Document WHERE KeyValuesHash = HASHBYTES('SHA2_256', KeyValues)") == [(3,)]
+    with journal.write() as tx:
+        assert isinstance(tx.upsert(document(STUDENT, 1)), dj.Unchanged)
+    assert newest(journal) == 6
+
+
+def test_a_session_that_counts_rows_writes_as_any_other(journal: dj.Journal, writer: sa.Connection) -> None:
+    """SET ROWCOUNT forbids NEXT VALUE FOR, and would cut what a trigger journals."""
+    with writer.begin():
+        writer.exec_driver_sql("SET ROWCOUNT 2")
+        writer.exec_driver_sql("UPDATE dms.Document SET ContentVersion = -1")
+        writer.exec_driver_sql("DELETE FROM dms.Document")
+        writer.exec_driver_sql("SET ROWCOUNT 0")
+    assert commit(writer, "SELECT COUNT(*) FROM dms.Document") == [(1,)]
+    assert len(list(journal.deletes(STUDENT))) == 2
+    assert_as_defined(journal, writer)
+
+
+def test_times_are_the_database_s_inside_another_trigger(journal: dj.Journal, writer: sa.Connection) -> None:
+    commit(writer, "CREATE TABLE mine (n integer)")
+    commit(
+        writer,
+        """CREATE TRIGGER backdate ON mine AFTER INSERT AS
+           UPDATE dms.Document
+           SET CreatedAt = '1999-01-01', ContentLastModifiedAt = '2099-01-01', IdentityLastModifiedAt = '2099-01-01'""",
+    )
+    try:
+        commit(writer, "INSERT INTO mine VALUES (1)")
+        wrong = "CreatedAt < '2000-01-01' OR ContentLastModifiedAt > '2098-01-01' OR IdentityLastModifiedAt > '2098-01-01'"
+        assert commit(writer, f"SELECT COUNT(*) FROM dms.Document WHERE {wrong}") == [(0,)]
+    finally:
+        commit(writer, "DROP TABLE mine")
+    assert newest(journal) == 3
 
 
 MANY = "SELECT TOP ({0}) 1 FROM sys.all_columns AS a CROSS JOIN sys.all_columns AS b"

@@ -2,8 +2,8 @@
 -- Runs before anything is created, online and in the script. What an earlier installation left with documents in it carries its
 -- property, and is taken up again.
 DECLARE @message nvarchar(2048), @foreign_object nvarchar(1000) = NULL, @is_installed int = 0;
-IF CAST(SERVERPROPERTY(N'EngineEdition') AS int) <> 5 AND CAST(PARSENAME(CAST(SERVERPROPERTY(N'ProductVersion') AS nvarchar(128)), 4) AS int) < 15
-    THROW 50006, N'dmsjournal needs SQL Server 2019 or later, or Azure SQL Database. Upgrade the server first.', 1;
+IF CAST(SERVERPROPERTY(N'EngineEdition') AS int) NOT IN (5, 8, 12) AND CAST(PARSENAME(CAST(SERVERPROPERTY(N'ProductVersion') AS nvarchar(128)), 4) AS int) < 15
+    THROW 50006, N'dmsjournal needs SQL Server 2019 or later, or Azure SQL. Upgrade the server first.', 1;
 IF (SELECT compatibility_level FROM sys.databases WHERE name = DB_NAME()) < 130
     THROW 50006, N'dmsjournal needs compatibility level 130 or higher (OPENJSON). ALTER DATABASE CURRENT SET COMPATIBILITY_LEVEL = 150.', 1;
 IF EXISTS (SELECT * FROM sys.configurations WHERE name = N'nested triggers' AND CAST(value_in_use AS int) = 0)
@@ -16,8 +16,8 @@ IF COALESCE(HAS_PERMS_BY_NAME(DB_NAME(), N'DATABASE', N'CREATE TABLE'), 0) = 0
     THROW 50006, N'the user may not create tables, views and procedures in this database. GRANT CREATE TABLE, CREATE VIEW, CREATE PROCEDURE to the user, or install as the database''s owner.', 1;
 IF SCHEMA_ID(N'dms') IS NULL
     RETURN;
-IF COALESCE(HAS_PERMS_BY_NAME(N'dms', N'SCHEMA', N'ALTER'), 0) = 0
-    THROW 50006, N'the user may not create objects in schema dms. GRANT ALTER ON SCHEMA::dms to the user, or install as its owner.', 1;
+IF COALESCE(HAS_PERMS_BY_NAME(N'dms', N'SCHEMA', N'CONTROL'), 0) = 0
+    THROW 50006, N'the user may not create objects in schema dms. GRANT CONTROL ON SCHEMA::dms to the user, or install as its owner.', 1;
 IF OBJECT_ID(N'dms.alembic_version') IS NOT NULL AND EXISTS (
     SELECT * FROM sys.extended_properties
     WHERE class = 1 AND major_id = OBJECT_ID(N'dms.alembic_version') AND minor_id = 0 AND name = N'dmsjournal')

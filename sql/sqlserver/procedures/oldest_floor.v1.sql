@@ -6,7 +6,7 @@ CREATE PROCEDURE dms.oldest_floor @oldest bigint OUTPUT
 AS
 BEGIN
     SET NOCOUNT ON;
-    SELECT @oldest = MIN(TRY_CAST(SUBSTRING(held.name, 1, CHARINDEX(N']', held.name) - 1) AS bigint))
+    SELECT @oldest = MIN(TRY_CAST(SUBSTRING(held.name, 1, CHARINDEX(N']', held.name + N']') - 1) AS bigint))
     FROM (
         SELECT SUBSTRING(resource_description, CHARINDEX(N'[dmsjournal:', resource_description) + 12, 64) AS name
         FROM sys.dm_tran_locks

@@ -17,7 +17,7 @@ DECLARE @resource_key_id smallint = :resource_key_id, @after_version bigint = :a
 DECLARE @lowest_id bigint = CAST(-9223372036854775808 AS bigint), @reach bigint = @max_version,
         @own bigint, @identities bigint, @inherited bigint, @scanned_version bigint, @scanned_id bigint, @last_version bigint, @last_id bigint;
 DECLARE @contribution TABLE (ChangeVersion bigint NOT NULL, DocumentId bigint NOT NULL, IsOwn bit NOT NULL, PRIMARY KEY (ChangeVersion, DocumentId));
-DECLARE @identity TABLE (ChangeVersion bigint NOT NULL PRIMARY KEY, DocumentId bigint NOT NULL);
+DECLARE @identity TABLE (ChangeVersion bigint NOT NULL, DocumentId bigint NOT NULL, PRIMARY KEY (ChangeVersion, DocumentId));
 
 INSERT INTO @contribution (ChangeVersion, DocumentId, IsOwn)  -- the resource's own events
 SELECT TOP (@page_size) ChangeVersion, DocumentId, 1

@@ -21,3 +21,5 @@ BEGIN
         EXEC sys.sp_executesql N'DECLARE @none bigint = NEXT VALUE FOR dms.ChangeVersionSequence;';
     END;
 END;
+-- Whoever writes or reads asks for its current value, which sys.sequences shows to those alone who may see the sequence.
+GRANT VIEW DEFINITION ON dms.ChangeVersionSequence TO public;

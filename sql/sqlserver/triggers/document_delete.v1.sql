@@ -8,9 +8,10 @@ BEGIN
     IF NOT EXISTS (SELECT * FROM deleted)
         RETURN;  -- nothing deleted: no lock, no stamp (invariant 1)
     SET NOCOUNT ON;
+    SET ROWCOUNT 0;  -- the caller's, of which the sequence wants none; it is the caller's again on return
     DECLARE @floor bigint, @transaction_id bigint;
-    IF EXISTS (SELECT * FROM deleted AS old INNER JOIN dms.Document AS again ON again.DocumentId = old.DocumentId)
-       OR EXISTS (SELECT * FROM deleted AS old INNER JOIN dms.Document AS again ON again.DocumentUuid = old.DocumentUuid)
+    IF EXISTS (SELECT * FROM deleted AS old INNER LOOP JOIN dms.Document AS again ON again.DocumentId = old.DocumentId)
+       OR EXISTS (SELECT * FROM deleted AS old INNER LOOP JOIN dms.Document AS again ON again.DocumentUuid = old.DocumentUuid)
         THROW 50002, N'a document cannot be replaced by the statement that deletes it. Update it, or insert another one with an id and a uuid of its own.', 1;
     EXEC dms.enter_change @floor OUTPUT, @transaction_id OUTPUT;  -- the lock first, then the stamps (invariant 5)
     INSERT INTO dms.DocumentDeleteEvent (ChangeVersion, DocumentId, DocumentUuid, ResourceKeyId, KeyValues, TransactionId, CreatedAt)

@@ -6,12 +6,14 @@
 -- everything else is looked up by key, from the stamped rows outwards (LOOP JOIN, FORCE ORDER).
 -- The journal comes first, the rows second: where RECURSIVE_TRIGGERS is on, the trigger's own update calls it again, and finds in the
 -- journal that these rows need nothing. A flag in the session context would stay when the statement fails in between.
+-- A version below 1 is no stamp: it is a signal also where it was stored while no trigger was there, and is written again.
 CREATE TRIGGER dms.TR_Document_Stamp ON dms.Document AFTER INSERT, UPDATE
 AS
 BEGIN
     IF NOT EXISTS (SELECT * FROM inserted)
         RETURN;  -- nothing changed: no lock, no stamp (invariant 1)
     SET NOCOUNT ON;
+    SET ROWCOUNT 0;  -- the caller's, of which the sequence wants none; it is the caller's again on return
     DECLARE @floor bigint, @transaction_id bigint, @now datetime2(7), @operation varchar(6) = 'insert';
     DECLARE @stamped TABLE (
         DocumentId             bigint       NOT NULL PRIMARY KEY,
@@ -37,11 +39,19 @@ BEGIN
         IF (UPDATE(DocumentId) OR UPDATE(DocumentUuid) OR UPDATE(ResourceKeyId)) AND EXISTS (
             SELECT DocumentId, DocumentUuid, ResourceKeyId FROM inserted EXCEPT SELECT DocumentId, DocumentUuid, ResourceKeyId FROM deleted)
             THROW 50002, N'a document cannot change its DocumentId, DocumentUuid or ResourceKeyId. Delete it and insert another.', 1;
-        IF TRIGGER_NESTLEVEL() = 1 AND (UPDATE(CreatedAt) OR UPDATE(ContentLastModifiedAt) OR UPDATE(IdentityLastModifiedAt))
+        IF TRIGGER_NESTLEVEL(@@PROCID, 'AFTER', 'DML') = 1 AND (UPDATE(CreatedAt) OR UPDATE(ContentLastModifiedAt) OR UPDATE(IdentityLastModifiedAt))
             UPDATE document  -- the database's own; where a stamp is given, its time follows below
             SET CreatedAt = old.CreatedAt, ContentLastModifiedAt = old.ContentLastModifiedAt, IdentityLastModifiedAt = old.IdentityLastModifiedAt
             FROM deleted AS old INNER JOIN dms.Document AS document ON document.DocumentId = old.DocumentId
             OPTION (LOOP JOIN, FORCE ORDER);  -- as below
+        IF UPDATE(KeyValuesHash)
+            UPDATE document  -- whatever was written: it is the hash of the key values
+            SET KeyValuesHash = CAST(HASHBYTES('SHA2_256', document.KeyValues) AS binary(32))
+            FROM deleted AS old INNER JOIN dms.Document AS document ON document.DocumentId = old.DocumentId
+            WHERE document.KeyValuesHash <> CAST(HASHBYTES('SHA2_256', document.KeyValues) AS binary(32))
+               OR (document.KeyValuesHash IS NULL AND document.KeyValues IS NOT NULL)
+               OR (document.KeyValuesHash IS NOT NULL AND document.KeyValues IS NULL)
+            OPTION (LOOP JOIN, FORCE ORDER);
         IF NOT (UPDATE(ContentVersion) OR UPDATE(IdentityVersion) OR UPDATE(KeyValues))
             RETURN;
         INSERT INTO @stamped
@@ -53,8 +63,8 @@ BEGIN
                changed.OldVersion, changed.ContentLastModifiedAt, changed.IdentityLastModifiedAt, changed.CreatedAt
         FROM (
             SELECT new.DocumentId, new.ResourceKeyId, new.ContentVersion, new.IdentityVersion,
-                   CASE WHEN new.ContentVersion <> old.ContentVersion THEN 1 ELSE 0 END AS IsContent,
-                   CASE WHEN new.IdentityVersion <> old.IdentityVersion OR new.KeyValues <> old.KeyValues
+                   CASE WHEN new.ContentVersion <> old.ContentVersion OR new.ContentVersion < 1 THEN 1 ELSE 0 END AS IsContent,
+                   CASE WHEN new.IdentityVersion <> old.IdentityVersion OR new.IdentityVersion < 1 OR new.KeyValues <> old.KeyValues
                              OR (new.KeyValues IS NULL AND old.KeyValues IS NOT NULL)
                              OR (new.KeyValues IS NOT NULL AND old.KeyValues IS NULL) THEN 1 ELSE 0 END AS IsIdentity,
                    CASE WHEN old.ContentVersion > old.IdentityVersion THEN old.ContentVersion ELSE old.IdentityVersion END AS OldVersion,
@@ -65,7 +75,7 @@ BEGIN
         OPTION (HASH JOIN);  -- a nested loop, kept from a statement of one row, compares each new row with all old ones
     END;
 
-    IF TRIGGER_NESTLEVEL() > 1 AND @operation = 'update'
+    IF TRIGGER_NESTLEVEL(@@PROCID, 'AFTER', 'DML') > 1 AND @operation = 'update'
     BEGIN
         EXEC dms.this_transaction @transaction_id OUTPUT;
         DELETE stamped  -- what this trigger wrote a moment ago: stamped and journaled, and nothing later is

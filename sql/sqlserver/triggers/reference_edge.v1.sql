@@ -11,6 +11,7 @@ BEGIN
     IF NOT EXISTS (SELECT * FROM inserted) AND NOT EXISTS (SELECT * FROM deleted)
         RETURN;
     SET NOCOUNT ON;
+    SET ROWCOUNT 0;  -- the caller's, of which the sequence wants none; it is the caller's again on return
     DECLARE @transaction_id bigint, @floor bigint;
     DECLARE @changed TABLE (
         ParentDocumentId bigint NOT NULL,
