@@ -5,6 +5,7 @@ from dmsjournal.deletes import Delete
 from dmsjournal.deriving import Derived
 from dmsjournal.documents import Document, Reference
 from dmsjournal.errors import (
+    AdoptionRefused,
     CheckpointExpired,
     DatabaseRefused,
     HistoryDiverged,
@@ -30,6 +31,7 @@ from dmsjournal.writing import WriteTransaction
 __version__ = "0.1.0"
 
 __all__ = [
+    "AdoptionRefused",
     "Change",
     "ChangePage",
     "ChangeVersions",

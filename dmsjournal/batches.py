@@ -242,9 +242,7 @@ def _lock(session: Session, ids: Mapping[ResourceKey, int], documents: Sequence[
 
 def _update(session: Session, bodies: Mapping[int, Document]) -> None:
     if bodies:
-        session.execute(
-            "update_documents", rows=[{"document_id": i, **body_columns(document)} for i, document in bodies.items()]
-        )
+        session.execute("update_documents", rows=[{"document_id": i, **body_columns(document)} for i, document in bodies.items()])
 
 
 def _replace_edges(session: Session, edges: Mapping[int, dict[int, bool]], wished: Mapping[int, dict[int, bool]]) -> None:

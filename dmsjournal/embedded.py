@@ -216,9 +216,7 @@ def _binaries(bin_dir: Path | str | None) -> Path:
         found = installed / inside
     missing = [name for name in ("initdb", "postgres") if not (found / name).exists()]
     if missing:
-        raise EmbeddedPostgresError(
-            f"{found} has no {' and no '.join(missing)}: name the bin directory of PostgreSQL 15 or later"
-        )
+        raise EmbeddedPostgresError(f"{found} has no {' and no '.join(missing)}: name the bin directory of PostgreSQL 15 or later")
     return found
 
 
@@ -314,9 +312,7 @@ def _free_port() -> int:
 def _supervise(owner: int, data_dir: Path, temporary: bool, command: list[str]) -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # then the server is stopped all the same, below
     last, inherited = os.pipe()  # held open by every process of the server: it ends when the last one has gone
-    server = subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=sys.stderr, pass_fds=[inherited], cwd="/", **_identity()
-    )
+    server = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=sys.stderr, pass_fds=[inherited], cwd="/", **_identity())
     os.close(inherited)
     try:
         order = _await_order(server, owner, data_dir)

@@ -71,7 +71,8 @@ def _migrate(engine: str, lock_timeout: str, connection: sa.Connection) -> None:
 
 def _checks(engine: str, lock_timeout: str) -> list[str]:
     """The batches that come before the first migration."""
-    names = ("checks/lock_timeout", "checks/one_at_a_time", "checks/installable", "checks/schema")
+    installable = context.config.attributes.get("adopting", ("checks/installable",))  # an adoption has checks of its own
+    names = ("checks/lock_timeout", "checks/one_at_a_time", "checks/server", *installable, "checks/schema")
     text = module_of(engine).lock_timeout(lock_timeout)
     return [statements.text_of(engine, name).replace("{lock_timeout}", text) for name in names]
 

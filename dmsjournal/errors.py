@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from dmsjournal.adopting import Finding
     from dmsjournal.resources import ResourceKey
 
 
@@ -91,6 +92,17 @@ class MigrationRefused(JournalError):
 
     def __str__(self) -> str:
         return f"{self.reason}; nothing was changed. {self.remedy}"
+
+
+class AdoptionRefused(JournalError):
+    """Something stands in the way of an adoption; `obstacles` is the whole list, each with `subject`, `found` and `remedy`."""
+
+    def __init__(self, obstacles: Sequence[Finding]) -> None:
+        super().__init__(obstacles)
+        self.obstacles = list(obstacles)
+
+    def __str__(self) -> str:
+        return f"{len(self.obstacles)} in the way of the adoption: " + "; ".join(map(str, self.obstacles))
 
 
 class ReferencedDocument(JournalError):

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import sqlalchemy as sa
-from alembic import command, op, util
+from alembic import command, context, op, util
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
@@ -41,6 +41,16 @@ def upgrade(url: str | sa.URL, revision: str = "head", *, lock_timeout: str = "5
 
     def migrate(config: Config) -> None:
         _refuse_below(config, revision)
+        command.upgrade(config, revision)
+
+    _online(url, lock_timeout, migrate)
+
+
+def upgrade_adopted(url: str | sa.URL, revision: str, checks: tuple[str, ...], *, fills: bool, lock_timeout: str) -> None:
+    """For an adoption: what upgrade does, after `checks` in place of checks/installable, and with the `fills` or without them."""
+
+    def migrate(config: Config) -> None:
+        config.attributes.update(adopting=checks, without_fills=not fills)
         command.upgrade(config, revision)
 
     _online(url, lock_timeout, migrate)
@@ -108,13 +118,16 @@ def installed_files(engine: str, revisions: Iterable[str]) -> list[str]:
 
 
 def run(*names: str) -> None:
-    """For migrations: runs files of sql/<engine>/ as they are, each in a batch of its own."""
-    context = op.get_context()
-    engine = statements.engine_name(context.dialect.name)
+    """For migrations: runs files of sql/<engine>/ as they are, each in a batch of its own. An adoption leaves the fills out."""
+    migration = op.get_context()
+    engine = statements.engine_name(migration.dialect.name)
+    without_fills = context.config.attributes.get("without_fills", False)
     for name in names:
+        if without_fills and ".fill." in name:
+            continue
         for batch in statements.batches(statements.text_of(engine, name)):
-            if context.as_sql:
-                write_batch(context.impl.static_output, engine, batch)
+            if migration.as_sql:
+                write_batch(migration.impl.static_output, engine, batch)
             else:
                 run_batch(op.get_bind(), batch)
 

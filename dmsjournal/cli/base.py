@@ -64,7 +64,9 @@ def main(
 
 Url = Annotated[
     str,
-    typer.Option(envvar="DMSJOURNAL_URL", metavar="URL", help="Database, as postgresql+psycopg://user:password@host:port/database."),
+    typer.Option(
+        envvar="DMSJOURNAL_URL", metavar="URL", help="Database, as postgresql+psycopg://user:password@host:port/database."
+    ),
 ]
 LockTimeout = Annotated[str, typer.Option(help="How long to wait for any lock: 500ms, 5s, 1min; 0 waits for ever.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")]

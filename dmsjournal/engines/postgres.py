@@ -19,6 +19,7 @@ DIALECT = "postgresql"
 SCRIPT_OPTIONS = {"dialect_opts": {"paramstyle": "named"}}
 SCRIPT_BEGINS, SCRIPT_ENDS = "\\set ON_ERROR_STOP on", ""
 SEPARATOR = ""  # of a script's batches
+ADOPTS = True  # whether dmsjournal.adopting has its SQL
 
 _NOT_FROM_A_URL = {"autocommit", "context", "cursor_factory", "prepare_threshold", "row_factory"}  # psycopg takes objects there
 _RETRY = {"40001", "40P01", "55P03", "57014", "57P01", "57P02", "57P03", "53200", "53300", "25P02"}
@@ -143,6 +144,11 @@ def temporary_view(text: str) -> str | None:
 def lock_timeout(text: str) -> str:
     """A lock timeout as the migrations' SQL takes it."""
     return text
+
+
+def as_model(text: str) -> str:
+    """The text of a table's file, so that it makes a temporary table beside the one that is there."""
+    return text.replace("dms.", "pg_temp.")
 
 
 def _line(message: str) -> str:

@@ -16,6 +16,7 @@ EXAMPLE = "mssql+pyodbc://user:password@host:port/database"
 DRIVERS = ("pyodbc", "mssqlpython")  # the first is meant where a URL names none
 
 DIALECT = "mssql"
+ADOPTS = False  # whether dmsjournal.adopting has its SQL
 # Nothing runs after an error: it has ended the transaction, or, where XACT_ABORT does not count (RAISERROR, a batch that cannot be
 # compiled), it is ended here.
 SEPARATOR = "GO\nIF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK;\nIF @@TRANCOUNT = 0 SET NOEXEC ON;\nGO"

@@ -98,9 +98,11 @@ EDITS = {
         "GRANT VIEW DEFINITION ON dms.ChangeVersionSequence TO public;": "",
     },
     "checks/installable": {
+        "o.parent_object_id = 0\n": "o.parent_object_id = 0 AND o.name NOT LIKE N'%[_]seq'\n",  # an identity is a sequence there
+    },
+    "checks/server": {
         "CAST(SERVERPROPERTY(N'ProductVersion') AS nvarchar(128))": "N'15.0.2000.5'",
         "SELECT compatibility_level FROM": "SELECT 150 FROM",
-        "o.parent_object_id = 0\n": "o.parent_object_id = 0 AND o.name NOT LIKE N'%[_]seq'\n",  # an identity is a sequence there
     },
 }
 

@@ -13,8 +13,8 @@ from dmsjournal import cli
 
 ROOT = Path(__file__).parents[2]
 NOWHERE = "postgresql+psycopg://reader:secret-word@127.0.0.1:1/nothing"  # nothing listens on port 1
-COMMANDS = ["upgrade", "downgrade", "current", "sql", "load", "versions", "changes", "deletes", "key-changes", "derive", "verify"]
-COMMANDS += ["demo"]
+COMMANDS = ["upgrade", "adopt", "downgrade", "current", "sql", "load", "versions", "changes", "deletes", "key-changes", "derive"]
+COMMANDS += ["verify", "status", "demo"]
 
 
 @pytest.fixture(autouse=True)
@@ -68,7 +68,7 @@ finally:
     assert not set(heavy.split()) & set(done.stderr.splitlines()[-1].split())
 
 
-@pytest.mark.parametrize("command", [*COMMANDS[:3], *COMMANDS[4:11]])
+@pytest.mark.parametrize("command", [*COMMANDS[:4], *COMMANDS[5:13]])
 def test_a_command_without_a_url_is_bad_usage(command: str) -> None:
     arguments = {"downgrade": ["base"], "load": ["-"], "derive": ["1"]}
     positional = arguments.get(command, ["Student"] if command in ("changes", "deletes", "key-changes") else [])

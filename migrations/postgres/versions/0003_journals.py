@@ -11,7 +11,9 @@ def upgrade() -> None:
         "tables/JournalFloor.v1",
         "tables/ChangeConsumer.v1",
         "tables/DocumentChangeEvent.v1",
+        "tables/DocumentChangeEvent.fill.v1",
         "tables/IdentityChangeEvent.v1",
+        "tables/IdentityChangeEvent.fill.v1",
         "tables/KeyChangeEvent.v1",
         "functions/journal_insert.v1",
         "functions/journal_update.v1",
@@ -19,7 +21,7 @@ def upgrade() -> None:
         "triggers/document_insert.v1",
         "triggers/document_update.v1",
         "triggers/document_identity.v1",
-        "tables/Document.unstamped.v1",
+        "tables/Document.fill.v1",
     )
 
 

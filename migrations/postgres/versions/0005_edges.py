@@ -10,6 +10,7 @@ def upgrade() -> None:
         "tables/hold_writers.v1",
         "tables/ResourceDependency.v1",
         "tables/ResourceDependency.fill.v1",
+        "tables/JournalFloor.raised.v1",
         "triggers/truncate_dependencies.v1",
         "functions/keep_parent_resource.v1",
         "functions/stamp_parents.v1",

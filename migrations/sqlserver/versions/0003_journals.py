@@ -11,10 +11,12 @@ def upgrade() -> None:
         "tables/JournalFloor.v1",
         "tables/ChangeConsumer.v1",
         "tables/DocumentChangeEvent.v1",
+        "tables/DocumentChangeEvent.fill.v1",
         "tables/IdentityChangeEvent.v1",
+        "tables/IdentityChangeEvent.fill.v1",
         "tables/KeyChangeEvent.v1",
         "triggers/document_stamp.v1",
-        "tables/Document.unstamped.v1",
+        "tables/Document.fill.v1",
     )
 
 

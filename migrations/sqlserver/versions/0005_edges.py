@@ -10,6 +10,7 @@ def upgrade() -> None:
         "tables/hold_writers.v1",
         "tables/ResourceDependency.v1",
         "tables/ResourceDependency.fill.v1",
+        "tables/JournalFloor.raised.v1",
         "triggers/reference_edge.v1",
         "tables/TruncateGuard.v1",
     )

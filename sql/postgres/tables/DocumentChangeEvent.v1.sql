@@ -11,9 +11,3 @@ CREATE TABLE dms.DocumentChangeEvent (
 );
 CREATE INDEX IX_DocumentChangeEvent_Resource ON dms.DocumentChangeEvent (ResourceKeyId, ChangeVersion, DocumentId);
 COMMENT ON TABLE dms.DocumentChangeEvent IS 'dmsjournal: the journal of document changes';
--- Documents that are here already have their local version's event, below the floor, for readers that read all.
-INSERT INTO dms.DocumentChangeEvent (ChangeVersion, DocumentId, ResourceKeyId, Operation, TransactionId, CreatedAt)
-SELECT greatest(ContentVersion, IdentityVersion), DocumentId, ResourceKeyId, 'insert', pg_current_xact_id()::text::bigint,
-       greatest(ContentLastModifiedAt, IdentityLastModifiedAt)
-FROM dms.Document
-WHERE greatest(ContentVersion, IdentityVersion) > 0;

@@ -1,6 +1,5 @@
 -- sql/postgres/tables/ResourceDependency.fill.v1.sql: the edges that are there already: their parents' resources, whatever was written, and
--- the pairs of resources. No parent was stamped while edges came and went, so what happened before is not known: the floors rise to a
--- stamp of their own. An identity stamp that is newer than a parent is that parent's witness, also where it was the child's first.
+-- the pairs of resources. An identity stamp that is newer than a parent is that parent's witness, also where it was the child's first.
 UPDATE dms.ReferenceEdge AS edge SET ParentResourceKeyId = parent.ResourceKeyId
 FROM dms.Document AS parent
 WHERE parent.DocumentId = edge.ParentDocumentId AND edge.ParentResourceKeyId <> parent.ResourceKeyId;
@@ -14,7 +13,3 @@ WHERE EXISTS (
     SELECT FROM dms.ReferenceEdge AS e JOIN dms.Document AS p ON p.DocumentId = e.ParentDocumentId
     WHERE e.ChildDocumentId = c.DocumentId AND greatest(p.ContentVersion, p.IdentityVersion) < c.IdentityVersion)
 ON CONFLICT DO NOTHING;
-UPDATE dms.JournalFloor SET ChangeVersion = given.floor
-FROM (SELECT nextval('dms.ChangeVersionSequence') AS floor WHERE pg_sequence_last_value('dms.ChangeVersionSequence') IS NOT NULL
-      OFFSET 0) AS given
-WHERE Journal IN ('DocumentChangeEvent', 'IdentityChangeEvent');

@@ -1,6 +1,5 @@
 -- sql/sqlserver/tables/ResourceDependency.fill.v1.sql: the edges that are there already: their parents' resources, whatever was written,
--- and the pairs of resources. No parent was stamped while edges came and went, so what happened before is not known: the floors rise to
--- a stamp of their own. An identity stamp that is newer than a parent is that parent's witness, also where it was the child's first.
+-- and the pairs of resources. An identity stamp that is newer than a parent is that parent's witness, also where it was the child's first.
 UPDATE edge SET ParentResourceKeyId = parent.ResourceKeyId
 FROM dms.ReferenceEdge AS edge JOIN dms.Document AS parent ON parent.DocumentId = edge.ParentDocumentId
 WHERE edge.ParentResourceKeyId <> parent.ResourceKeyId;
@@ -15,10 +14,3 @@ WHERE EXISTS (
     WHERE e.ChildDocumentId = c.DocumentId AND p.ContentVersion < c.IdentityVersion AND p.IdentityVersion < c.IdentityVersion)
   AND NOT EXISTS (
     SELECT * FROM dms.IdentityChangeEvent AS known WHERE known.ChangeVersion = c.IdentityVersion AND known.DocumentId = c.DocumentId);
-DECLARE @floor bigint;
-EXEC dms.newest_stamp @floor OUTPUT;
-IF @floor > 0
-BEGIN
-    SET @floor = NEXT VALUE FOR dms.ChangeVersionSequence;
-    UPDATE dms.JournalFloor SET ChangeVersion = @floor WHERE Journal IN (N'DocumentChangeEvent', N'IdentityChangeEvent');
-END;

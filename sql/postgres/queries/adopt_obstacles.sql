@@ -1,0 +1,122 @@
+-- sql/postgres/queries/adopt_obstacles.sql: what in the catalog stands in the way of an adoption, and what is worth a note.
+-- Binds: names (JSON array of the relations and functions that the migrations make), triggers (the same), content_columns (JSON array).
+-- Gives: severity (obstacle or note), subject, found, remedy. After adopting/model.sql, in the same transaction.
+WITH taken AS (
+    SELECT value AS name FROM jsonb_array_elements_text(CAST(:names AS jsonb))
+), named AS (
+    SELECT count(*) = 3 AS has_names FROM pg_attribute
+    WHERE attrelid = to_regclass('dms.Document') AND attname IN ('projectname', 'resourcename', 'resourceversion') AND NOT attisdropped
+), extra AS (  -- columns of other programs
+    SELECT t.name AS table_name, a.attname AS name, a.attnotnull AND NOT a.atthasdef AND a.attidentity = '' AS demanded,
+           n.has_names AND a.attname IN ('projectname', 'resourcename', 'resourceversion') AS is_name
+    FROM pg_temp.fitted_table AS t
+    JOIN pg_attribute AS a ON a.attrelid = t.found AND a.attnum > 0 AND NOT a.attisdropped
+    CROSS JOIN named AS n
+    WHERE NOT EXISTS (SELECT FROM pg_attribute AS m WHERE m.attrelid = t.model AND m.attname = a.attname AND m.attnum > 0)
+)
+SELECT 'obstacle' AS severity, 'dms.' || t.name AS subject, 'it is no ordinary table' AS found,
+       'Move the rows into a table that is neither a view, nor partitioned, nor a child or parent of another table.' AS remedy
+FROM pg_temp.fitted_table AS t JOIN pg_class AS c ON c.oid = t.found
+WHERE c.relkind <> 'r' OR c.relpersistence = 't' OR EXISTS (SELECT FROM pg_inherits WHERE t.found IN (inhrelid, inhparent))
+UNION ALL
+SELECT 'obstacle', 'dms.' || t.name, format('role %s does not own it, %s does', current_user, c.relowner::regrole),
+       'Adopt as the owner, or ALTER TABLE ... OWNER TO the installing role.'
+FROM pg_temp.fitted_table AS t JOIN pg_class AS c ON c.oid = t.found
+WHERE NOT pg_has_role(c.relowner, 'USAGE')
+UNION ALL
+SELECT 'obstacle', 'dms.' || t.name, 'row level security is forced on its owner, whose triggers must see every row',
+       format('ALTER TABLE dms.%I NO FORCE ROW LEVEL SECURITY.', t.name)
+FROM pg_temp.fitted_table AS t JOIN pg_class AS c ON c.oid = t.found
+WHERE c.relforcerowsecurity
+UNION ALL
+SELECT 'obstacle', format('dms.%s.%s', table_name, name), format('its type is %s, not %s', found_type, type),
+       format('ALTER TABLE dms.%I ALTER COLUMN %I TYPE %s, in a maintenance window: it rewrites the table. Views on the column go first.', table_name, name, type)
+FROM pg_temp.fitted_column
+WHERE present AND found_type <> type
+UNION ALL
+SELECT 'obstacle', format('dms.%s.%s', table_name, name), 'it is a generated column, which nobody can write',
+       format('ALTER TABLE dms.%I ALTER COLUMN %I DROP EXPRESSION, or DROP COLUMN.', table_name, name)
+FROM pg_temp.fitted_column
+WHERE present AND generated
+UNION ALL
+SELECT 'obstacle', format('dms.%s.%s', c.table_name, c.name), 'the column is missing',
+       CASE WHEN c.name = 'resourcekeyid' AND c.table_name = 'document'
+            THEN 'Add it, or the columns ProjectName, ResourceName, ResourceVersion: nothing tells a document''s resource.'
+            ELSE 'Add it and fill it: nobody else can say what belongs there.' END
+FROM pg_temp.fitted_column AS c CROSS JOIN named AS n
+WHERE NOT c.present AND c.required AND (c.default_value IS NULL OR c.default_value = 'gen_random_uuid()')
+  AND c.name <> 'parentresourcekeyid' AND NOT (c.name = 'resourcekeyid' AND c.table_name = 'document' AND n.has_names)
+UNION ALL
+SELECT 'obstacle', 'dms.ResourceKey', 'the table is missing, and nothing else tells what a ResourceKeyId means',
+       'Create it as sql/postgres/tables/ResourceKey.v1.sql does, and insert the resources with their ids.'
+FROM named AS n
+WHERE to_regclass('dms.ResourceKey') IS NULL AND NOT n.has_names
+UNION ALL
+SELECT 'obstacle', 'dms.' || c.table_name, format('its primary key is another: %s', pg_get_constraintdef(other.oid)),
+       format('ALTER TABLE dms.%I DROP CONSTRAINT %I: adopt makes %s. Keep it as a unique constraint where it is needed.', c.table_name, other.conname, c.definition)
+FROM pg_temp.fitted_constraint AS c
+JOIN pg_constraint AS other ON other.conrelid = c.found_table AND other.contype = 'p'
+WHERE c.type = 'p' AND pg_get_constraintdef(other.oid) <> c.definition
+UNION ALL
+SELECT 'obstacle', format('constraint %s on dms.%s', name, table_name), format('it is another one: %s', named_definition),
+       format('ALTER TABLE dms.%I RENAME CONSTRAINT %I TO ...: the name is needed.', table_name, name)
+FROM pg_temp.fitted_constraint
+WHERE named IS NOT NULL AND named_definition <> definition AND type <> 'f'
+UNION ALL
+SELECT 'obstacle', format('index dms.%s', name), format('it is another one: %s', found_definition), format('ALTER INDEX dms.%I RENAME TO ...: the name is needed.', name)
+FROM pg_temp.fitted_index
+WHERE found IS NOT NULL AND found_definition <> definition
+UNION ALL
+SELECT 'obstacle', 'dms.' || c.relname, 'the name is needed', 'Rename it, move it to another schema, or drop it.'
+FROM pg_class AS c JOIN taken AS t ON t.name = c.relname
+WHERE c.relnamespace = to_regnamespace('dms') AND c.relname NOT IN (SELECT name FROM pg_temp.fitted_table)
+  AND coalesce(obj_description(c.oid, 'pg_class'), '') NOT LIKE 'dmsjournal:%' AND NOT (c.relkind = 'S' AND c.relname = 'changeversionsequence')
+UNION ALL
+SELECT 'obstacle', 'type dms.' || y.typname, 'a table of that name is needed', 'Rename it, move it to another schema, or drop it.'
+FROM pg_type AS y JOIN taken AS t ON t.name = y.typname
+WHERE y.typnamespace = to_regnamespace('dms')
+  AND NOT EXISTS (SELECT FROM pg_class AS c WHERE c.relnamespace = y.typnamespace AND c.relname = y.typname)
+UNION ALL
+SELECT 'obstacle', format('function dms.%s()', p.proname), 'the name is needed', 'Rename it, move it to another schema, or drop it.'
+FROM pg_proc AS p JOIN taken AS t ON t.name = p.proname
+WHERE p.pronamespace = to_regnamespace('dms') AND p.pronargs = 0 AND coalesce(obj_description(p.oid, 'pg_proc'), '') NOT LIKE 'dmsjournal:%'
+UNION ALL
+SELECT 'obstacle', format('trigger %s on dms.%s', g.tgname, t.name), 'the name is needed', format('ALTER TRIGGER %I ON dms.%I RENAME TO ..., or drop it.', g.tgname, t.name)
+FROM pg_temp.fitted_table AS t JOIN pg_trigger AS g ON g.tgrelid = t.found AND NOT g.tgisinternal
+WHERE g.tgname IN (SELECT value FROM jsonb_array_elements_text(CAST(:triggers AS jsonb)))
+UNION ALL
+SELECT 'obstacle', 'sequence dms.ChangeVersionSequence',
+       format('it is %s by %s, cache %s, from %s to %s%s', s.seqtypid::regtype, s.seqincrement, s.seqcache, s.seqmin, s.seqmax, CASE WHEN s.seqcycle THEN ', cycling' END),
+       'ALTER SEQUENCE dms.ChangeVersionSequence AS bigint INCREMENT BY 1 CACHE 1 MINVALUE 1 NO MAXVALUE NO CYCLE; as its owner.'
+FROM pg_sequence AS s JOIN pg_class AS c ON c.oid = s.seqrelid
+WHERE s.seqrelid = to_regclass('dms.ChangeVersionSequence')
+  AND (s.seqtypid <> 'bigint'::regtype OR s.seqincrement <> 1 OR s.seqcache <> 1 OR s.seqmin <> 1 OR s.seqmax <> 9223372036854775807
+       OR s.seqcycle OR NOT pg_has_role(c.relowner, 'USAGE'))
+UNION ALL
+SELECT 'obstacle', 'dms.Document.' || value, 'there is no such column for --content-column, or the journal looks at it anyway', 'Name a column of your own.'
+FROM jsonb_array_elements_text(CAST(:content_columns AS jsonb))
+WHERE lower(value) NOT IN (SELECT name FROM extra WHERE table_name = 'document')
+UNION ALL
+SELECT 'note', format('dms.%s.%s', table_name, name), 'NOT NULL without a default: the Python writer does not know the column, and cannot insert',
+       format('ALTER TABLE dms.%I ALTER COLUMN %I SET DEFAULT ..., or DROP NOT NULL, before it is used.', table_name, name)
+FROM extra
+WHERE demanded AND NOT is_name AND table_name <> 'resourcekey'
+UNION ALL
+SELECT 'note', 'dms.Document', 'programs go on writing ProjectName, ResourceName, ResourceVersion, and need not know ResourceKeyId',
+       'A trigger, TR_Document_Names, sets the one from the others, both ways. Drop it when nobody writes names any more.'
+FROM named
+WHERE has_names
+UNION ALL
+SELECT 'note', 'dms.Document', format('an UPDATE of only %s is no change to the journal', string_agg(name, ', ' ORDER BY name)),
+       'Let programs signal it (SET ContentVersion = ContentVersion + 1), or name what is content: --content-column.'
+FROM extra
+WHERE table_name = 'document' AND NOT is_name
+  AND name NOT IN (SELECT lower(value) FROM jsonb_array_elements_text(CAST(:content_columns AS jsonb)))
+HAVING count(*) > 0
+UNION ALL
+SELECT 'note', format('trigger %s on dms.%s', g.tgname, t.name), 'it stays, and sees the rows that the adoption fills',
+       'One that changes ContentVersion, IdentityVersion or KeyValues makes each of its updates a change. Drop what the journal replaces.'
+FROM pg_temp.fitted_table AS t JOIN pg_trigger AS g ON g.tgrelid = t.found AND NOT g.tgisinternal
+WHERE g.tgname NOT IN (SELECT value FROM jsonb_array_elements_text(CAST(:triggers AS jsonb)))
+  AND g.tgname NOT IN ('tr_document_names', 'tr_document_content', 'tr_document_adoption', 'zz_referenceedge_adoption')
+ORDER BY severity DESC, subject, found

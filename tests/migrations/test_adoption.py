@@ -1,0 +1,806 @@
+"""Adoption: the journal on document tables that exist already, with rows and writers (acceptance 54, 56, 57)."""
+
+# ruff: noqa: E501  # statements and messages, each in one line
+
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy import exc
+from typer.testing import CliRunner
+
+import dmsjournal as dj
+from dmsjournal import adopting, cli, migrating, statements
+from tests.helpers import catalog, commit, drawn, expected_changes
+from tests.migrations.shapes import SHAPES, Shape
+
+ROOT = Path(__file__).parents[2]
+THEIRS = re.compile(
+    r"theirs|theirview|their_function|body|note|projectname|resourcename|resourceversion|resource_names|document_names|signal_content|document_content",
+    re.I,
+)
+
+shapes = pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+
+
+def adopt(url: str, **options: Any) -> adopting.Adoption:
+    return adopting.adopt(url, **{"batch_size": 7, "lock_timeout": "1s"} | options)
+
+
+def unordered(found: dict[str, list[tuple[Any, ...]]]) -> dict[str, set[str]]:
+    """A catalog without the columns' positions."""
+    return {name: {repr(row[:1] + row[2:] if name == "columns" else row) for row in rows} for name, rows in found.items()}
+
+
+def assert_as_installed(admin: sa.Connection, fresh: sa.Connection) -> None:
+    """The schema is a fresh installation's, apart from what is theirs."""
+    expected, found = unordered(catalog(fresh)), unordered(catalog(admin))
+    assert expected.keys() == found.keys()
+    for name in expected:
+        assert not expected[name] - found[name], name
+        assert all(THEIRS.search(row) for row in found[name] - expected[name]), (name, found[name] - expected[name])
+
+
+def faults(admin: sa.Connection) -> list[Any]:
+    return list(commit(admin, statements.text_of("postgres", "queries/adopt_faults")))
+
+
+def assert_sound(url: str, admin: sa.Connection) -> None:
+    """Invariants 2 to 4 hold of all documents, and a consumer that begins now reads each where it is defined to be."""
+    assert faults(admin) == []
+    with dj.connect(url) as journal:
+        everything = []
+        for of, resource_key_id in journal.resources().items():
+            expected = expected_changes(admin, resource_key_id)
+            assert sorted(journal.snapshot(of), key=lambda c: (c.change_version, c.document_id)) == expected
+            everything += [(resource_key_id, c.document_id, c.change_version) for c in expected]
+    view = commit(admin, "SELECT ResourceKeyId, DocumentId, ChangeVersion FROM dms.ResourceChange")
+    assert sorted(map(tuple, view)) == sorted(everything)
+    assert commit(admin, "SELECT 1 FROM dms.DocumentChangeEvent GROUP BY ChangeVersion, DocumentId HAVING count(*) > 1") == []
+
+
+@pytest.fixture
+def fresh(url: str) -> Iterator[sa.Connection]:
+    """A database in which the journal was installed, and nothing else."""
+    with sa.create_engine(url, poolclass=sa.NullPool).connect() as connection:
+        yield connection
+
+
+@pytest.mark.acceptance("54")
+@shapes
+def test_adopted_tables_are_those_of_a_fresh_installation(
+    empty: str, admin: sa.Connection, fresh: sa.Connection, shape: Shape
+) -> None:
+    shape.create(admin)
+    shape.fill(admin)
+    rows = commit(admin, "SELECT DocumentId, DocumentUuid FROM dms.Document ORDER BY 1")
+    kept = "SELECT DocumentId, ContentVersion, IdentityVersion FROM dms.Document WHERE ContentVersion > 0 ORDER BY DocumentId"
+    versions = commit(admin, kept) if "versions" in shape.name else []
+    adoption = adopt(empty)
+    assert adoption.revision == migrating.newest()
+    assert_as_installed(admin, fresh)
+    assert commit(admin, "SELECT DocumentId, DocumentUuid FROM dms.Document ORDER BY 1") == rows
+    assert set(versions) <= set(commit(admin, kept))
+    assert len(versions) == {"versions and names": 40, "versions and ids": 20}.get(shape.name, 0)
+    assert_sound(empty, admin)
+    assert adopt(empty) == adopting.Adoption([], [], migrating.newest())
+
+
+@pytest.mark.acceptance("54")
+@shapes
+def test_adopted_tables_outlive_a_removal_and_are_taken_up_again(empty: str, admin: sa.Connection, shape: Shape) -> None:
+    shape.create(admin)
+    shape.fill(admin)
+    adopt(empty)
+    adopted, documents = catalog(admin), commit(admin, "SELECT * FROM dms.Document ORDER BY DocumentId")
+    migrating.downgrade(empty, "base")
+    migrating.upgrade(empty)
+    assert catalog(admin) == adopted
+    assert commit(admin, "SELECT * FROM dms.Document ORDER BY DocumentId") == documents
+    assert_sound(empty, admin)
+    migrating.downgrade(empty, "base")
+    commit(admin, shape.insert(0))  # nobody stamps it
+    reached = drawn(admin)
+    adopt(empty)  # as well as upgrade
+    assert catalog(admin) == adopted
+    assert_sound(empty, admin)
+    commit(admin, shape.insert(1))
+    [(newest, highest)] = commit(
+        admin,
+        "SELECT (SELECT greatest(ContentVersion, IdentityVersion) FROM dms.Document ORDER BY DocumentId DESC LIMIT 1), max(greatest(ContentVersion, IdentityVersion)) FROM dms.Document",
+    )
+    assert newest == highest > reached
+
+
+@pytest.mark.acceptance("54")
+@shapes
+def test_their_program_and_ours_write_on(empty: str, admin: sa.Connection, shape: Shape) -> None:
+    shape.create(admin)
+    shape.fill(admin)
+    adopt(empty)
+    with dj.connect(empty) as journal:
+        before = journal.versions().newest
+        commit(admin, shape.insert(0))
+        commit(admin, "INSERT INTO dms.ReferenceEdge (ParentDocumentId, ChildDocumentId) VALUES (2, 1) ON CONFLICT DO NOTHING")
+        commit(admin, "UPDATE dms.Document SET IdentityVersion = IdentityVersion + 1 WHERE DocumentId = 1")
+        with journal.write() as tx:
+            tx.upsert(dj.Document(dj.ResourceKey("Ed-Fi", "Student", "5.2.0"), {"studentId": 1}, {}))
+            tx.upsert(dj.Document(dj.ResourceKey("Ed-Fi", "New", "5.2.0"), {"newId": 1}, {}))
+        assert_sound(empty, admin)
+        changed = {c.document_id for of in journal.resources() for c in journal.changes(of, dj.Window(before + 1))}
+        assert changed >= {1, 2, 41}
+    if "ProjectName" in shape.columns:
+        [row] = commit(
+            admin, "SELECT ProjectName, ResourceName, ResourceVersion FROM dms.Document ORDER BY DocumentId DESC LIMIT 1"
+        )
+        assert tuple(row) == ("Ed-Fi", "New", "5.2.0")
+
+
+@pytest.mark.acceptance("54")
+def test_what_happened_before_is_not_known_and_said_so(empty: str, admin: sa.Connection) -> None:
+    shape = SHAPES["versions and names"]
+    shape.create(admin)
+    shape.fill(admin)
+    reached = drawn(admin)
+    adopt(empty)
+    with dj.connect(empty) as journal:
+        versions = journal.versions()
+        assert versions.oldest == versions.newest + 1 > reached
+        for of in journal.resources():
+            with pytest.raises(dj.CheckpointExpired):
+                journal.changes(of, dj.Window(reached))
+            with pytest.raises(dj.CheckpointExpired):
+                list(journal.deletes(of, dj.Window(reached)))
+
+
+def test_a_column_of_theirs_can_be_content(empty: str, admin: sa.Connection) -> None:
+    shape = SHAPES["bare"]
+    shape.create(admin)
+    shape.fill(admin)
+    noted = adopt(empty, dry_run=True).notes
+    assert any("an UPDATE of only body is no change" in note.found for note in noted)
+    adopt(empty, content_columns=["Body"])
+    with dj.connect(empty) as journal:
+        before = journal.versions().newest
+        commit(admin, f"UPDATE dms.Document SET {shape.content} WHERE DocumentId = 2")
+        commit(admin, "UPDATE dms.Document SET Body = Body WHERE DocumentId = 4")
+        assert [c.document_id for of in journal.resources() for c in journal.changes(of, dj.Window(before + 1))] == [2]
+        migrating.downgrade(empty, "base")
+        commit(
+            admin, f"UPDATE dms.Document SET {shape.content} WHERE DocumentId = 6"
+        )  # nobody stamps it, and it is known to have none
+        migrating.upgrade(empty)
+        assert_sound(empty, admin)
+
+
+def test_versions_that_are_no_stamps_are_replaced_where_it_is_asked_for(empty: str, admin: sa.Connection) -> None:
+    shape = SHAPES["versions and names"]
+    shape.create(admin)
+    shape.fill(admin)
+    commit(admin, "UPDATE dms.Document SET IdentityVersion = 1")
+    with pytest.raises(dj.AdoptionRefused, match=r"1 values are of several documents, such as 1.*--new-stamps"):
+        adopt(empty)
+    highest = commit(admin, "SELECT max(ContentVersion) FROM dms.Document")[0][0]
+    adopt(empty, new_stamps=True)
+    assert_sound(empty, admin)
+    assert commit(admin, f"SELECT count(*) FROM dms.Document WHERE least(ContentVersion, IdentityVersion) <= {highest}") == [(0,)]
+    assert commit(admin, "SELECT count(DISTINCT IdentityVersion) = count(*) FROM dms.Document") == [(True,)]
+
+
+def test_a_dry_run_changes_nothing_and_prints_the_plan(empty: str, admin: sa.Connection) -> None:
+    shape = SHAPES["bare"]
+    shape.create(admin)
+    shape.fill(admin)
+    commit(admin, "ANALYZE dms.Document, dms.ReferenceEdge")
+    before = catalog(admin)
+    plan = adopt(empty, dry_run=True)
+    assert catalog(admin) == before
+    printed = CliRunner().invoke(cli.app, ["adopt", "--dry-run", "--url", empty])
+    assert printed.exit_code == 0
+    assert [line.split("\t") for line in printed.stdout.splitlines()] == [[s.name, s.kind, s.lock, str(s.rows)] for s in plan.steps]
+    assert "note: dms.Document: programs go on writing ProjectName" in printed.stderr
+    assert {s.lock for s in plan.steps if s.kind == "online"} <= {"SHARE UPDATE EXCLUSIVE", "none"}
+    assert {s.name: s.rows for s in plan.steps}["stamp and journal all documents"] == 40
+    assert {s.name: s.rows for s in plan.steps}["set ParentResourceKeyId of all edges"] == 60
+    done = []
+    assert adopt(empty, progress=lambda step, rows: done.append(step.name) if not rows else None).steps == plan.steps
+    assert done == [step.name for step in plan.steps]
+    said = CliRunner().invoke(cli.app, ["adopt", "--url", empty])
+    assert (said.exit_code, said.stdout) == (0, "revision=0006 steps=0\n")
+
+
+# What is in the way
+
+SPOILED = {
+    "a type": (
+        "ALTER TABLE dms.Document ALTER COLUMN DocumentId TYPE integer",
+        r"dms.document.documentid: its type is integer, not bigint.*TYPE bigint",
+    ),
+    "no uuid": (
+        "ALTER TABLE dms.Document ALTER COLUMN DocumentUuid DROP NOT NULL; UPDATE dms.Document SET DocumentUuid = NULL WHERE DocumentId < 3",
+        "2 documents have none, such as document 1.*gen_random_uuid",
+    ),
+    "a uuid twice": (
+        "DROP INDEX dms.theirs_uuid; UPDATE dms.Document SET DocumentUuid = gen_random_uuid(); UPDATE dms.Document SET DocumentUuid = (SELECT DocumentUuid FROM dms.Document WHERE DocumentId = 1) WHERE DocumentId = 2",
+        "1 uuids are of several documents",
+    ),
+    "an edge to nothing": (
+        "INSERT INTO dms.ReferenceEdge (ParentDocumentId, ChildDocumentId) VALUES (1, 999)",
+        r"1 edges have a parent or a child that does not exist, such as 1 to 999.*DELETE FROM dms.ReferenceEdge",
+    ),
+    "an edge twice": ("INSERT INTO dms.ReferenceEdge SELECT * FROM dms.ReferenceEdge LIMIT 1", "1 edges are there more than once"),
+    "a missing column": ("ALTER TABLE dms.Document DROP COLUMN DocumentUuid", "dms.document.documentuuid: the column is missing"),
+    "no resource": (
+        "DROP VIEW dms.TheirView; ALTER TABLE dms.Document DROP COLUMN ProjectName",
+        "nothing tells a document's resource",
+    ),
+    "an empty name": (
+        "UPDATE dms.Document SET ResourceName = '' WHERE DocumentId = 1",
+        "1 resources have a name that is missing, empty or too long, such as Ed-Fi//5.2.0",
+    ),
+    "too many resources": (
+        "INSERT INTO dms.Document (DocumentUuid, ProjectName, ResourceName, ResourceVersion) SELECT gen_random_uuid(), 'Ed-Fi', 'R' || n, '1' FROM generate_series(1, 32767) AS n",
+        "32769 resources.*32,767",
+    ),
+    "another key": (
+        "DROP TABLE dms.Theirs; DROP VIEW dms.TheirView; ALTER TABLE dms.Document DROP CONSTRAINT document_pkey, ADD PRIMARY KEY (DocumentUuid)",
+        r"its primary key is another: PRIMARY KEY \(documentuuid\).*DROP CONSTRAINT document_pkey",
+    ),
+    "a view": (
+        "DROP TABLE dms.ReferenceEdge; CREATE VIEW dms.ReferenceEdge AS SELECT 1 AS ParentDocumentId",
+        "dms.referenceedge: it is no ordinary table",
+    ),
+    "a child table": ("CREATE TABLE dms.part () INHERITS (dms.Document)", "dms.document: it is no ordinary table"),
+    "a table of a name that is ours": (
+        "CREATE TABLE dms.DocumentChangeEvent (x integer)",
+        "dms.documentchangeevent: the name is needed",
+    ),
+    "a type of a name that is ours": ("CREATE TYPE dms.JournalFloor AS ENUM ('theirs')", "type dms.journalfloor"),
+    "a function of a name that is ours": (
+        "CREATE FUNCTION dms.horizon() RETURNS bigint LANGUAGE sql AS 'SELECT 1::bigint'",
+        r"function dms.horizon\(\): the name is needed",
+    ),
+    "an index of a name that is ours": (
+        "CREATE INDEX IX_Document_ResourceKeyId ON dms.Document (ProjectName)",
+        "index dms.ix_document_resourcekeyid: it is another one.*RENAME",
+    ),
+    "a foreign alembic_version": (
+        "CREATE TABLE dms.alembic_version (version_num varchar(32) PRIMARY KEY)",
+        "dms.alembic_version: the name is needed",
+    ),
+    "a sequence with a cache": ("CREATE SEQUENCE dms.ChangeVersionSequence CACHE 20", "cache 20.*CACHE 1 MINVALUE 1"),
+    "forced row level security": ("ALTER TABLE dms.Document FORCE ROW LEVEL SECURITY", "NO FORCE ROW LEVEL SECURITY"),
+    "a generated column": (
+        "ALTER TABLE dms.Document ADD COLUMN ContentVersion bigint GENERATED ALWAYS AS (1) STORED",
+        "DROP EXPRESSION",
+    ),
+}
+
+
+@pytest.mark.acceptance("57")
+@pytest.mark.parametrize("spoiled", SPOILED)
+def test_what_is_in_the_way_is_named_with_its_remedy(empty: str, admin: sa.Connection, spoiled: str) -> None:
+    shape = SHAPES["bare"]
+    shape.create(admin)
+    shape.fill(admin)
+    statement, expected = SPOILED[spoiled]
+    if spoiled == "a type":
+        commit(admin, "DROP TABLE dms.Theirs; DROP VIEW dms.TheirView")
+    commit(admin, statement)
+    before = catalog(admin)
+    with pytest.raises(dj.AdoptionRefused, match=expected):
+        adopt(empty)
+    assert catalog(admin) == before
+
+
+@pytest.mark.acceptance("57")
+def test_all_that_is_in_the_way_comes_in_one_list(empty: str, admin: sa.Connection) -> None:
+    shape = SHAPES["bare"]
+    shape.create(admin)
+    shape.fill(admin)
+    several = ("an edge to nothing", "an edge twice", "an empty name", "a table of a name that is ours", "a sequence with a cache")
+    for name in several:
+        commit(admin, SPOILED[name][0])
+    printed = CliRunner().invoke(cli.app, ["adopt", "--url", empty])
+    assert printed.exit_code == 1
+    assert len(printed.stderr.splitlines()) == len(several) + 1
+    assert printed.stderr.endswith("5 in the way of the adoption\n")
+    for name in several:
+        assert re.search(SPOILED[name][1], printed.stderr), name
+
+
+@pytest.mark.acceptance("57")
+def test_a_resource_id_without_a_meaning_is_in_the_way(empty: str, admin: sa.Connection) -> None:
+    shape = SHAPES["ids"]
+    shape.create(admin)
+    shape.fill(admin)
+    commit(admin, "INSERT INTO dms.Document (ResourceKeyId) VALUES (9), (NULL)")
+    with pytest.raises(
+        dj.AdoptionRefused, match=r"1 ids have no row in dms.ResourceKey, such as 9.*1 documents have none, such as 42"
+    ):
+        adopt(empty)
+    commit(admin, "DROP TABLE dms.ResourceKey")
+    with pytest.raises(dj.AdoptionRefused, match="nothing else tells what a ResourceKeyId means"):
+        adopt(empty)
+
+
+@pytest.mark.acceptance("57")
+def test_a_role_that_does_not_own_the_tables_is_refused(empty: str, admin: sa.Connection) -> None:
+    SHAPES["ids"].create(admin)
+    commit(admin, "DROP ROLE IF EXISTS adopter; CREATE ROLE adopter LOGIN PASSWORD 'x'; GRANT ALL ON SCHEMA dms TO adopter")
+    commit(admin, "GRANT ALL ON ALL TABLES IN SCHEMA dms TO adopter")
+    try:
+        with pytest.raises(dj.AdoptionRefused, match=r"role adopter does not own it.*Adopt as the owner"):
+            adopt(sa.make_url(empty).set(username="adopter", password="x").render_as_string(hide_password=False))
+    finally:
+        commit(admin, "DROP OWNED BY adopter; DROP ROLE adopter")
+
+
+def test_without_documents_there_is_nothing_to_adopt(empty: str, admin: sa.Connection) -> None:
+    with pytest.raises(dj.MigrationRefused, match=r"no dms\.Document to adopt.*Run dmsjournal upgrade"):
+        adopt(empty)
+    migrating.upgrade(empty, "0003")
+    with pytest.raises(dj.MigrationRefused, match="at revision 0003"):
+        adopt(empty)
+
+
+@pytest.mark.acceptance("56")
+def test_an_upgrade_waits_for_the_end_of_an_adoption(empty: str, admin: sa.Connection) -> None:
+    shape = SHAPES["ids"]
+    shape.create(admin)
+    shape.fill(admin)
+    run_until(empty, "stamp and journal all documents")
+    with pytest.raises(dj.MigrationRefused, match=r"adoption of dms.Document is on its way.*Run dmsjournal adopt"):
+        migrating.upgrade(empty)
+    with dj.connect(empty) as journal, pytest.raises(dj.NotInstalled):  # no reader sees a journal that is not filled
+        journal.versions()
+    adopt(empty)
+    assert_sound(empty, admin)
+
+
+class Stopped(Exception):
+    pass
+
+
+def run_until(url: str, name: str, **options: Any) -> None:
+    """Runs an adoption up to the step, which does not begin."""
+
+    def stop(step: adopting.Step, rows: int) -> None:
+        if step.name == name:
+            raise Stopped
+
+    with pytest.raises(Stopped):
+        adopt(url, progress=stop, **options)
+
+
+# Locks
+
+
+@pytest.mark.acceptance("56")
+@pytest.mark.parametrize("step", ["add to dms.document", "take names", "bring the triggers", "let readers in"])
+def test_a_lock_that_is_held_ends_it_with_nothing_more_changed(empty: str, admin: sa.Connection, step: str) -> None:
+    shape = SHAPES["bare"]
+    shape.create(admin)
+    shape.fill(admin)
+    [name] = [planned.name for planned in adopt(empty, dry_run=True).steps if planned.name.startswith(step)]
+    run_until(empty, name)
+    before = catalog(admin)
+    with sa.create_engine(empty, poolclass=sa.NullPool).connect() as writer:
+        writer.exec_driver_sql("LOCK TABLE dms.Document IN ROW EXCLUSIVE MODE")
+        with pytest.raises(
+            dj.Unavailable, match=r"not to be had in 2 tries of 100ms: what was done so far is kept.*run adopt again"
+        ):
+            adopt(empty, lock_timeout="100ms", tries=2)
+        writer.rollback()
+    assert catalog(admin) == before
+    adopt(empty)
+    assert_sound(empty, admin)
+
+
+@pytest.mark.acceptance("56")
+def test_a_lock_that_is_let_go_of_is_waited_for(empty: str, admin: sa.Connection) -> None:
+    shape = SHAPES["versions and ids"]
+    shape.create(admin)
+    shape.fill(admin)
+    stop = threading.Event()
+
+    def write_long() -> None:  # a transaction of 0.3 s after the other, each longer than the lock timeout
+        with sa.create_engine(empty, poolclass=sa.NullPool).connect() as writer:
+            while not stop.is_set():
+                with writer.begin():
+                    writer.exec_driver_sql("UPDATE dms.Document SET CreatedAt = CreatedAt WHERE DocumentId = 1")
+                    time.sleep(0.3)
+                time.sleep(0.05)
+
+    thread = threading.Thread(target=write_long)
+    thread.start()
+    try:
+        adopt(empty, lock_timeout="200ms", tries=200)
+    finally:
+        stop.set()
+        thread.join()
+    assert_sound(empty, admin)
+
+
+def test_only_one_adopts_at_a_time(empty: str, admin: sa.Connection) -> None:
+    shape = SHAPES["ids"]
+    shape.create(admin)
+    shape.fill(admin)
+    refused: list[dj.Unavailable] = []
+
+    def adopt_too(step: adopting.Step, rows: int) -> None:
+        if not refused:
+            with pytest.raises(dj.Unavailable) as caught:
+                adopt(empty, tries=1)
+            refused.append(caught.value)
+
+    adopt(empty, progress=adopt_too)
+    assert "another adoption is on its way" in str(refused[0].__cause__ or refused[0])
+
+
+def test_no_lock_that_writers_wait_for_is_held_while_something_long_runs(empty: str, admin: sa.Connection) -> None:
+    shape = SHAPES["bare"]
+    shape.create(admin)
+    shape.fill(admin)
+    commit(
+        admin,
+        "INSERT INTO dms.Document (DocumentUuid, ProjectName, ResourceName, ResourceVersion)"
+        " SELECT gen_random_uuid(), 'Ed-Fi', 'Student', '5.2.0' FROM generate_series(1, 60000)",
+    )
+    commit(admin, "INSERT INTO dms.ReferenceEdge SELECT 1 + mod(n, 40), n FROM generate_series(41, 60000) AS n")
+    with watched(empty) as held:
+        steps = adopt(empty, batch_size=2000, progress=lambda step, rows: held.during(step)).steps
+    long = {step.name for step in steps if step.kind != "short"}
+    assert held.seen, "the watch saw no lock at all"
+    assert {(name, mode) for name, mode in held.seen if name in long} == set()
+    assert max(held.longest.values(), default=0.0) < 1.0, held.longest
+    assert_sound(empty, admin)
+
+
+class Held:
+    """The locks on documents and edges that writers would wait for, and the step that they were seen in."""
+
+    def __init__(self) -> None:
+        self.step = ""
+        self.seen: set[tuple[str, str]] = set()
+        self.longest: dict[tuple[int, str], float] = {}
+
+    def during(self, step: adopting.Step) -> None:
+        self.step = step.name
+
+
+@contextmanager
+def watched(url: str) -> Iterator[Held]:
+    held, stop = Held(), threading.Event()
+    query = """SELECT pid, mode || ' ' || relation::regclass FROM pg_locks
+        WHERE relation IN (to_regclass('dms.Document'), to_regclass('dms.ReferenceEdge')) AND granted
+          AND locktype = 'relation' AND mode IN ('AccessExclusiveLock', 'ExclusiveLock', 'ShareRowExclusiveLock', 'ShareLock')"""
+
+    def watch() -> None:
+        since: dict[tuple[int, str], float] = {}
+        with sa.create_engine(url, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool).connect() as connection:
+            while not stop.is_set():
+                step, now = held.step, time.monotonic()
+                found = {(pid, mode) for pid, mode in connection.exec_driver_sql(query)}
+                if step == held.step:  # both belong together
+                    held.seen |= {(step, mode) for _, mode in found}
+                since = {key: since.get(key, now) for key in found}
+                for key, begun in since.items():
+                    held.longest[key] = max(held.longest.get(key, 0.0), now - begun)
+                time.sleep(0.002)
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    try:
+        yield held
+    finally:
+        stop.set()
+        thread.join()
+
+
+# Killed and run again
+
+KILLED = """
+import os, signal, sys
+from dmsjournal import adopting
+left = int(sys.argv[2])
+def count(step, rows):
+    global left
+    left -= 1
+    if left == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+adopting.adopt(sys.argv[1], batch_size=9, lock_timeout="1s", progress=count)
+"""
+
+
+def start(url: str, steps: int) -> "subprocess.Popen[bytes]":
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    return subprocess.Popen([sys.executable, "-c", KILLED, url, str(steps)], env=environment, stderr=subprocess.PIPE)
+
+
+@pytest.mark.acceptance("54")
+@shapes
+def test_killed_after_every_few_steps_it_ends_as_if_it_had_not_been(
+    empty: str, admin: sa.Connection, fresh: sa.Connection, shape: Shape
+) -> None:
+    shape.create(admin)
+    shape.fill(admin)
+    steps = random.Random(54)
+    for _ in range(40):
+        process = start(empty, steps.randint(2, 9))
+        _, errors = process.communicate()
+        if process.returncode == 0:
+            break
+        assert process.returncode == -signal.SIGKILL, errors.decode()
+    else:
+        pytest.fail("it never came to its end")
+    assert_as_installed(admin, fresh)
+    assert_sound(empty, admin)
+
+
+@pytest.mark.acceptance("54")
+def test_killed_in_the_middle_of_a_statement_it_ends_as_if_it_had_not_been(
+    empty: str, admin: sa.Connection, fresh: sa.Connection
+) -> None:
+    shape = SHAPES["bare"]
+    shape.create(admin)
+    shape.fill(admin)
+    commit(
+        admin,
+        "INSERT INTO dms.Document (DocumentUuid, ProjectName, ResourceName, ResourceVersion)"
+        " SELECT gen_random_uuid(), 'Ed-Fi', 'Student', '5.2.0' FROM generate_series(1, 3000)",
+    )
+    moments = random.Random(54)
+    for _ in range(12):
+        process = start(empty, 0)
+        time.sleep(0.5 + moments.random() * 1.5)
+        process.kill()
+        _, errors = process.communicate()
+        assert process.returncode in (0, -signal.SIGKILL), errors.decode()
+    adopt(empty, batch_size=500)
+    assert_as_installed(admin, fresh)
+    assert_sound(empty, admin)
+
+
+@pytest.mark.acceptance("54")
+def test_an_index_that_a_killed_run_left_half_built_is_built_again(empty: str, admin: sa.Connection, fresh: sa.Connection) -> None:
+    shape = SHAPES["ids"]
+    shape.create(admin)
+    shape.fill(admin)
+    run_until(empty, "build index ix_document_keyvalues on dms.document")
+    with sa.create_engine(empty, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool).connect() as connection:
+        connection.exec_driver_sql("SET statement_timeout = '300ms'")
+        admin.exec_driver_sql("SELECT txid_current()")
+        admin.exec_driver_sql("UPDATE dms.Document SET CreatedAt = CreatedAt WHERE DocumentId = 1")  # open: the index waits for it
+        with pytest.raises(exc.OperationalError, match="statement timeout"):
+            connection.exec_driver_sql(
+                "CREATE INDEX CONCURRENTLY IX_Document_KeyValues ON dms.Document (ResourceKeyId, jsonb_hash_extended(KeyValues, 0))"
+                " WHERE KeyValues IS NOT NULL"
+            )
+        admin.rollback()
+    assert commit(admin, "SELECT count(*) FROM pg_index WHERE NOT indisvalid") == [(1,)]
+    adopt(empty)
+    assert commit(admin, "SELECT count(*) FROM pg_index WHERE NOT indisvalid") == [(0,)]
+    assert_as_installed(admin, fresh)
+
+
+# Writers at work
+
+
+def statement_of(shape: Shape, chance: random.Random) -> str:
+    """A write of their program: documents and edges come, change and go."""
+    some, other = (
+        f"(SELECT DocumentId FROM dms.Document ORDER BY md5(DocumentId::text || '{chance.random()}') LIMIT 1)" for _ in range(2)
+    )
+    return chance.choice(
+        [
+            shape.insert(0),
+            shape.insert(1),
+            f"UPDATE dms.Document SET {shape.content} WHERE DocumentId = {some}",
+            f"UPDATE dms.Document SET {shape.identity} WHERE DocumentId = {some}",
+            f"""INSERT INTO dms.ReferenceEdge (ParentDocumentId, ChildDocumentId{", ParentResourceKeyId" if shape.with_parent else ""})
+            VALUES ({some}, {other}{", 3" if shape.with_parent else ""}) ON CONFLICT DO NOTHING""",
+            f"DELETE FROM dms.ReferenceEdge WHERE ParentDocumentId = {some}",
+            f"DELETE FROM dms.Document AS d WHERE DocumentId = {some}"
+            " AND NOT EXISTS (SELECT FROM dms.ReferenceEdge AS e WHERE e.ChildDocumentId = d.DocumentId)",
+        ]
+    )
+
+
+@contextmanager
+def writers(url: str, shape: Shape, count: int = 4) -> Iterator[list[int]]:
+    """Sessions that write as their program does, some of it rolled back; how many transactions of each were committed."""
+    stop, failed, committed = threading.Event(), list[Exception](), [0] * count
+
+    def write(number: int) -> None:
+        chance = random.Random(number)
+        with sa.create_engine(url, poolclass=sa.NullPool).connect() as connection:
+            while not stop.is_set():
+                try:
+                    for _ in range(chance.randint(1, 3)):
+                        connection.exec_driver_sql(statement_of(shape, chance))
+                        time.sleep(chance.random() * 0.01)
+                    if chance.random() < 0.85:
+                        connection.commit()
+                        committed[number] += 1
+                    else:
+                        connection.rollback()
+                except (exc.OperationalError, exc.IntegrityError):  # a deadlock, a document that is referred to, one that is gone
+                    connection.rollback()
+                except Exception as error:
+                    failed.append(error)
+                    return
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(count)]
+    for thread in threads:
+        thread.start()
+    try:
+        yield committed
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+    assert not failed, failed
+
+
+class Copy:
+    """What a consumer has of each resource: a snapshot, and what came after."""
+
+    def __init__(self, journal: dj.Journal) -> None:
+        self.journal, self.documents, self.through = journal, {}, {}
+        for of in journal.resources():
+            walk = journal.snapshot(of)
+            self.documents[of] = {change.document_id: change.change_version for change in walk}
+            self.through[of] = walk.through
+
+    def follow(self) -> None:
+        for of, held in self.documents.items():
+            newest = self.journal.versions().newest
+            if newest <= self.through[of]:
+                continue
+            window = dj.Window(self.through[of] + 1, newest)
+            for change in self.journal.changes(of, window, page_size=50):
+                held[change.document_id] = change.change_version
+            for delete in self.journal.deletes(of, window):
+                if held.get(delete.document_id, 0) < delete.change_version:
+                    held.pop(delete.document_id, None)
+            self.through[of] = newest
+
+
+@pytest.mark.acceptance("54")
+@pytest.mark.parametrize("name", ["bare", "versions and names", "versions and ids"])
+def test_writers_go_on_and_nothing_of_theirs_is_lost_or_seen_twice(
+    empty: str, admin: sa.Connection, fresh: sa.Connection, name: str
+) -> None:
+    shape = SHAPES[name].with_keys() if name == "bare" else SHAPES[name]
+    shape.create(admin)
+    shape.fill(admin, documents=300, edges=400)
+    with writers(empty, shape) as committed, dj.connect(empty) as journal:
+        time.sleep(0.5)
+        before = list(committed)
+        adopt(empty, batch_size=20, pause=0.02, tries=300, lock_timeout="200ms", content_columns=["Body"] if name == "bare" else [])
+        assert all(later > earlier for earlier, later in zip(before, committed, strict=True)), "a writer was held all the time"
+        copy = Copy(journal)
+        ends = time.monotonic() + 3
+        while time.monotonic() < ends:
+            copy.follow()
+    with dj.connect(empty) as journal:
+        copy.journal = journal
+        copy.follow()
+        for of, resource_key_id in journal.resources().items():
+            assert copy.documents[of] == {c.document_id: c.change_version for c in expected_changes(admin, resource_key_id)}
+    assert_as_installed(admin, fresh)
+    assert_sound(empty, admin)
+
+
+@pytest.mark.acceptance("54")
+def test_killed_while_writers_go_on(empty: str, admin: sa.Connection, fresh: sa.Connection) -> None:
+    shape = SHAPES["versions and names"]
+    shape.create(admin)
+    shape.fill(admin, documents=200, edges=200)
+    chance = random.Random(9)
+    with writers(empty, shape):
+        for _ in range(8):
+            process = start(empty, 0)
+            time.sleep(0.6 + chance.random() * 1.5)
+            process.kill()
+            process.communicate()
+        adopt(empty, tries=300, lock_timeout="200ms")
+    assert_as_installed(admin, fresh)
+    assert_sound(empty, admin)
+
+
+def interrupting(monkeypatch: pytest.MonkeyPatch, query: str, act: Callable[[], None]) -> None:
+    """Has something happen in the middle of a batch, just before it runs the query, once."""
+    execute, done = adopting.Session.execute, []
+
+    def first_act(session: Any, name: str, **binds: object) -> Any:
+        if name == query and not done:
+            done.append(True)
+            act()
+        return execute(session, name, **binds)
+
+    monkeypatch.setattr(adopting.Session, "execute", first_act)
+
+
+RACES = {
+    "an unstamped document changes before it is stamped": (
+        "adopt_stamps",
+        "UPDATE dms.Document SET ContentVersion = -5 WHERE DocumentId = 2",
+    ),
+    "a document changes before its event": (
+        "adopt_document_events",
+        "UPDATE dms.Document SET ContentVersion = -5 WHERE DocumentId = 2",
+    ),
+    "a child is renamed before its event": (
+        "adopt_identity_events",
+        "UPDATE dms.Document SET IdentityVersion = -5 WHERE DocumentId = 1",
+    ),
+    "a document goes before its event": ("adopt_document_events", "DELETE FROM dms.Document WHERE DocumentId = 40"),
+    "an edge comes before the children's events": (
+        "adopt_identity_events",
+        "INSERT INTO dms.ReferenceEdge (ParentDocumentId, ChildDocumentId) VALUES (3, 1), (5, 1)",
+    ),
+    "a pair of resources comes before it is looked for": (
+        "adopt_dependencies",
+        "INSERT INTO dms.ReferenceEdge (ParentDocumentId, ChildDocumentId) VALUES (1, 2), (3, 4)",
+    ),
+}
+
+
+@pytest.mark.acceptance("54")
+@pytest.mark.parametrize("race", RACES)
+@pytest.mark.parametrize("name", ["versions and names", "ids"])
+def test_a_write_between_a_batch_and_its_statement(
+    empty: str, admin: sa.Connection, monkeypatch: pytest.MonkeyPatch, race: str, name: str
+) -> None:
+    shape = SHAPES[name]
+    shape.create(admin)
+    shape.fill(admin, documents=40, edges=30)
+    commit(admin, "DELETE FROM dms.ReferenceEdge WHERE 40 IN (ParentDocumentId, ChildDocumentId)")
+    query, write = RACES[race]
+
+    def act() -> None:  # by a session of its own, with the batch's transaction open
+        with sa.create_engine(empty, poolclass=sa.NullPool).connect() as writer:
+            commit(writer, "SET lock_timeout = '500ms'")
+            try:
+                commit(writer, write)
+            except exc.OperationalError:  # the batch has locked that row: then there is no race
+                writer.rollback()
+
+    interrupting(monkeypatch, query, act)
+    adopt(empty)
+    assert_sound(empty, admin)
+
+
+def test_a_document_that_a_writer_stamps_first_is_stamped_once(
+    empty: str, admin: sa.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shape = SHAPES["ids"]
+    shape.create(admin)
+    shape.fill(admin, documents=20, edges=0)
+    change = "UPDATE dms.Document SET ContentVersion = -5, IdentityVersion = -5 WHERE DocumentId = 2"
+    with sa.create_engine(empty, poolclass=sa.NullPool).connect() as writer:
+        waits: list[threading.Thread] = []
+
+        def act() -> None:  # the writer holds the row; the batch waits for it, and looks again
+            writer.exec_driver_sql(change)
+            waits.append(threading.Thread(target=lambda: (time.sleep(0.3), writer.commit())))
+            waits[0].start()
+
+        interrupting(monkeypatch, "adopt_stamps", act)
+        adopt(empty)
+        waits[0].join()
+    assert commit(admin, "SELECT count(*) FROM dms.DocumentChangeEvent WHERE DocumentId = 2") == [(1,)]
+    assert_sound(empty, admin)
