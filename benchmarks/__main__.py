@@ -1,10 +1,10 @@
-"""Measure pages and writes, both sides in one run: `python -m benchmarks all`."""
+"""Measure pages, writes and prunes, both sides in one run: `python -m benchmarks all`."""
 
 import argparse
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks import database, page, report, write
+from benchmarks import database, page, prune, report, write
 
 
 def main() -> None:
@@ -33,6 +33,12 @@ def main() -> None:
             with database.scratch(url, "dmsjournal_benchmark_write", keep=False) as own:
                 tables, found = write.measure(own, writes)
             print(report.write(asked.output / "write.json", found, asdict(writes), tables))
+        if asked.what in ("prune", "all"):
+            command = own_command(asked, "prune", "pruned", "batch_size", "pause", "writers")
+            prunes = prune.Options(asked.pruned, asked.batch_size, asked.pause, asked.writers, asked.repeat, command)
+            with database.scratch(url, "dmsjournal_benchmark_prune", keep=False) as own:
+                tables, found = prune.measure(own, prunes)
+            print(report.write(asked.output / "prune.json", found, asdict(prunes), tables))
 
 
 def own_command(asked: argparse.Namespace, what: str, *names: str) -> str:
@@ -47,7 +53,7 @@ def own_command(asked: argparse.Namespace, what: str, *names: str) -> str:
 def parser() -> argparse.ArgumentParser:
     """The defaults are the sizes that README's figures were taken at."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=main.__doc__)
-    parser.add_argument("what", choices=("page", "write", "all"), nargs="?", default="all")
+    parser.add_argument("what", choices=("page", "write", "prune", "all"), nargs="?", default="all")
     parser.add_argument("--url", help="SQLAlchemy URL of a PostgreSQL that may create databases (default: embedded)")
     parser.add_argument("--repeat", type=positive, default=5, help="runs of each measure; the median is reported")
     results = Path(__file__).parent / "results"
@@ -66,6 +72,11 @@ def parser() -> argparse.ArgumentParser:
     writes.add_argument("--rows", type=positive, default=100_000, help="rows of a bulk statement")
     writes.add_argument("--singles", type=positive, default=1_000, help="single-row transactions of a run, 2 or more")
     writes.add_argument("--mixed-rows", type=positive, default=20_000, help="rows of case 15b's large statement")
+    prunes = parser.add_argument_group("prune")
+    prunes.add_argument("--pruned", type=positive, default=5_000_000, help="events to prune")
+    prunes.add_argument("--batch-size", type=positive, default=2_000, help="rows of a transaction of the prune")
+    prunes.add_argument("--pause", type=int, default=0, help="milliseconds between two of its transactions")
+    prunes.add_argument("--writers", type=positive, default=1, help="sessions that update documents meanwhile")
     return parser
 
 

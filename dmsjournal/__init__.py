@@ -1,6 +1,7 @@
 """dmsjournal: which documents of a resource changed between two versions, exactly."""
 
 from dmsjournal.batches import Created, Unchanged, Updated, Upserted
+from dmsjournal.consumers import Consumer
 from dmsjournal.deletes import Delete
 from dmsjournal.deriving import Derived
 from dmsjournal.documents import Document, Reference
@@ -21,6 +22,7 @@ from dmsjournal.errors import (
 from dmsjournal.journal import Journal, connect
 from dmsjournal.key_changes import KeyChange
 from dmsjournal.pages import Change, ChangePage
+from dmsjournal.pruning import Pruned, PrunedJournal
 from dmsjournal.resources import ResourceKey
 from dmsjournal.status import Status
 from dmsjournal.stored import StoredDocument
@@ -36,6 +38,7 @@ __all__ = [
     "ChangePage",
     "ChangeVersions",
     "CheckpointExpired",
+    "Consumer",
     "Created",
     "Cursor",
     "DatabaseRefused",
@@ -50,6 +53,8 @@ __all__ = [
     "KeyChange",
     "MigrationRefused",
     "NotInstalled",
+    "Pruned",
+    "PrunedJournal",
     "Reference",
     "ReferencedDocument",
     "Repair",

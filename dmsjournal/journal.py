@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from types import TracebackType
 from typing import TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy import exc
 
-from dmsjournal import statements, verifying
+from dmsjournal import pruning, statements, verifying
 from dmsjournal.connecting import REVISION, engine_for, shown, translated
+from dmsjournal.consumers import Consumers
 from dmsjournal.deletes import Delete, deletes_page
 from dmsjournal.deriving import Derived, derive
 from dmsjournal.errors import DatabaseRefused, InvalidRequest, NotInstalled, Unavailable
@@ -71,14 +73,20 @@ class Journal:
     @contextmanager
     def _session(self) -> Iterator[Session]:
         """A connection in a transaction of its own. Each statement has a snapshot of its own (READ COMMITTED)."""
+        with self._connection() as conn, conn.begin():
+            yield Session(conn, self._engine)
+
+    @contextmanager
+    def _connection(self) -> Iterator[sa.Connection]:
+        """A connection outside of any transaction, to a database that has a journal."""
         if self._process != os.getpid():  # a fork: the connections are the parent's, and stay open for it
             self._pool.dispose(close=False)
             self._process = os.getpid()
         try:
             if not self._is_installed:
                 self._check_installed()
-            with translated(), self._pool.begin() as conn:
-                yield Session(conn, self._engine)
+            with translated(), self._pool.connect() as conn:
+                yield conn
         except NotInstalled as error:
             self._is_installed = False
             raise NotInstalled(self._revision(), error.needed) from error.__cause__
@@ -246,6 +254,44 @@ class Journal:
         wanted = checked_ids("document_ids", document_ids)
         with self._session() as session:
             return read_documents(session, wanted)
+
+    @property
+    def consumers(self) -> Consumers:
+        """The registered consumers: register, advance, get, list, drop."""
+        return Consumers(self._session, self._horizon)
+
+    def prune(
+        self,
+        through: int | None = None,
+        *,
+        older_than: timedelta | None = None,
+        keep_at_least: int | None = None,
+        journals: Collection[str] | None = None,
+        force: bool = False,
+        batch_size: int = pruning.BATCH_SIZE,
+        pause: timedelta = timedelta(),
+        max_runtime: timedelta | None = None,
+        dry_run: bool = False,
+        progress: pruning.Progress | None = None,
+    ) -> pruning.Pruned:
+        """Deletes the events at or below a version, in batches; the floor becomes that version.
+
+        How far: `through` (a version, inclusive, at most newest), `older_than` (by the database's clock; turned into a version
+        once, below the first event that is younger), `keep_at_least` (the newest document events, 1 or more, stay). One of them
+        must be given; the lowest counts. It stops at the slowest registered consumer, the result's `held_by`, unless `force` is
+        true. `journals`: names out of pruning.JOURNALS, all without it; changes expire at the higher floor of
+        DocumentChangeEvent and IdentityChangeEvent. `batch_size`: rows a transaction, 1 to 50,000 (2,000 on SQL Server), with a
+        `pause` after each. It ends after `max_runtime`, between two batches. `dry_run` deletes nothing: the result has the
+        rows, and about the bytes, that would go. `progress` is called before the first batch and after each. Documents stay.
+        Raises InvalidRequest; Unavailable, also while another prune runs, naming its session. Source: docs/how-it-works.md,
+        Pruning.
+        """
+        request = pruning.Request(through, older_than, keep_at_least, journals, force, batch_size, pause, max_runtime)
+        if dry_run:
+            with self._session() as session:
+                return pruning.estimate(session, self._horizon, request)
+        with self._connection() as conn:
+            return pruning.prune(conn, self._engine, self._horizon, request, progress)
 
     @contextmanager
     def write(self) -> Iterator[WriteTransaction]:

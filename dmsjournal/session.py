@@ -21,7 +21,7 @@ class Session:
     engine: str
     failed: bool = False
 
-    def execute(self, name: str, **binds: object) -> sa.Result[Any]:
+    def execute(self, name: str, /, **binds: object) -> sa.Result[Any]:
         """Runs sql/<engine>/queries/<name>.sql; a list is bound as a JSON array, which both engines read as a set.
 
         All rows are fetched at once. An error may come with one of them, and SQL Server takes a result that nobody reads to its end

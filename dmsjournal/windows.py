@@ -9,7 +9,7 @@ from dmsjournal.errors import InvalidRequest
 from dmsjournal.resources import ResourceKey
 
 MAX_VERSION = 2**63 - 1
-LOWEST_ID = -(2**63)
+LOWEST_ID, HIGHEST_ID = -(2**63), 2**63 - 1
 
 
 def checked_version(parameter: str, value: object) -> int:

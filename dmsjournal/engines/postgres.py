@@ -15,6 +15,8 @@ from dmsjournal.errors import DatabaseRefused, InvalidRequest, JournalError, Not
 EXAMPLE = "postgresql+psycopg://user:password@host:port/database"
 DRIVERS = ("psycopg",)  # the first is meant where a URL names none
 
+LARGEST_BATCH = 50_000  # rows that a prune deletes in one transaction, at most
+
 DIALECT = "postgresql"
 SCRIPT_OPTIONS = {"dialect_opts": {"paramstyle": "named"}}
 SCRIPT_BEGINS, SCRIPT_ENDS = "\\set ON_ERROR_STOP on", ""

@@ -15,6 +15,8 @@ from dmsjournal.errors import DatabaseRefused, InvalidRequest, JournalError, Not
 EXAMPLE = "mssql+pyodbc://user:password@host:port/database"
 DRIVERS = ("pyodbc", "mssqlpython")  # the first is meant where a URL names none
 
+LARGEST_BATCH = 2_000  # of a prune: with a row a page, below the 5,000 locks on an index that lock the table
+
 DIALECT = "mssql"
 ADOPTS = False  # whether dmsjournal.adopting has its SQL
 # Nothing runs after an error: it has ended the transaction, or, where XACT_ABORT does not count (RAISERROR, a batch that cannot be

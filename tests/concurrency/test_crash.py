@@ -1,9 +1,12 @@
 """A server that is killed (acceptance 37): what was committed is there, versions keep rising, the reader goes on."""
 
 import os
+import random
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import pytest
 import sqlalchemy as sa
@@ -13,6 +16,7 @@ from dmsjournal.embedded import EmbeddedPostgres
 from dmsjournal.migrating import upgrade
 
 from .mutating import Edit
+from .pruned import History, populate
 from .races import Race, Reader
 
 pytestmark = pytest.mark.xdist_group("crash")  # one server, killed by one test at a time
@@ -209,3 +213,35 @@ def test_a_server_killed_under_writers_loses_nothing(server: Mortal) -> None:
     assert min(stamps) > max(passed, *committed.values())
     assert sorted(reader.step()) == documents
     assert reader.seen == {i: derived.change_version for i, derived in race.journal.derive(documents).items()}
+
+
+@pytest.mark.acceptance("52")
+@pytest.mark.parametrize("kills", [2, pytest.param(30, marks=[pytest.mark.long, pytest.mark.timeout(1800)])])
+def test_a_server_killed_under_a_prune_leaves_floors_and_rows_in_agreement(server: Mortal, kills: int) -> None:
+    populate(server.url, 1000 * kills)
+    history = History(server.url)
+    rng = random.Random(kills)
+    left = history.check()
+
+    def prune(reached: threading.Event, share: float) -> None:
+        def watch(pruned: dj.Pruned) -> None:
+            if pruned.deleted >= share * left:
+                reached.set()
+
+        with dj.connect(server.url) as journal, suppress(dj.Unavailable):
+            journal.prune(history.newest, batch_size=20, progress=watch)
+
+    for kill in range(kills):
+        reached = threading.Event()
+        with ThreadPoolExecutor(1) as thread:
+            pruning = thread.submit(prune, reached, rng.random() / (kills + 1 - kill))
+            assert reached.wait(60)
+            time.sleep(rng.random() / 50)
+            server.embedded.kill()
+            pruning.result(60)
+        server.embedded.start()
+        left, before = history.check(), left
+        assert 0 < left < before
+    with dj.connect(server.url) as journal:
+        assert journal.prune(history.newest).finished
+    assert history.check() == 0

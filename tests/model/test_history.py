@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule, run_state_machine_as_test
 
 import dmsjournal as dj
+from dmsjournal.pruning import JOURNALS
 
 from .model import Doc, Edge, KeyEvent, State, Tombstone, check_statement, difference, stamped_by_edges
 
@@ -90,6 +91,7 @@ class Database:
                 "DocumentChangeEvent", "IdentityChangeEvent", "DocumentDeleteEvent", "KeyChangeEvent",
             ):  # fmt: skip
                 conn.execute(sa.text(f"DELETE FROM dms.{table}"))
+            conn.execute(sa.text("UPDATE dms.JournalFloor SET ChangeVersion = 0"))
 
     def sequence(self) -> int:
         return int(self.onlooker.execute(sa.text("SELECT pg_sequence_last_value('dms.changeversionsequence')")).scalar_one())
@@ -135,6 +137,7 @@ class History(RuleBasedStateMachine):
         self.gone: set[int] = set()
         self.steps = 0
         self.passed = self.base
+        self.floors = dict.fromkeys(JOURNALS, 0)
 
     @initialize(levels=st.sampled_from([("READ COMMITTED",) * 2, ("READ COMMITTED", "REPEATABLE READ"), ("REPEATABLE READ",) * 2]))
     def begin(self, levels: tuple[str, str]) -> None:
@@ -425,7 +428,33 @@ class History(RuleBasedStateMachine):
     def draw_a_stamp_for_nothing(self) -> None:
         self.database.onlooker.execute(sa.text("SELECT nextval('dms.changeversionsequence')"))
 
+    @precondition(some)
+    @rule(choice=choices, journals=st.sampled_from([None, None, *([name] for name in JOURNALS)]), size=st.sampled_from([1, 2, 500]))
+    def prune(self, choice: int, journals: list[str] | None, size: int) -> None:
+        """Whatever transactions are open. Low versions are likelier, so that something is left to read."""
+        kept = self.horizon() - self.base + 1
+        through = self.base + choice % kept // (1 + choice % 3)
+        pruned = self.database.journal.prune(through, journals=journals, batch_size=size)
+        for name in journals or JOURNALS:
+            self.floors[name] = max(self.floors[name], through)
+        assert {journal.journal: journal.floor for journal in pruned.journals} == {
+            name: self.floors[name] for name in journals or JOURNALS
+        }
+
     # What the journal must say.
+
+    def floor(self, *journals: str) -> int:
+        return max(self.floors[name] for name in journals)
+
+    def kept(self, asked: dj.Window, floor: int, read: Callable[[dj.Window], Iterator[Any]]) -> dj.Window:
+        """The window, or where it reaches to or below the floor, which is an error, one that begins above it."""
+        if not floor or asked.first > floor:
+            return asked
+        with pytest.raises(dj.CheckpointExpired) as expired:
+            list(read(asked))
+        assert expired.value.oldest == floor + 1
+        event("expired")
+        return dj.Window(floor + 1, asked.max if asked.max and asked.max > floor else None)
 
     def horizon(self) -> int:
         return min([self.database.sequence(), *(s.standing.floor for s in self.sessions if s.standing.floor is not None)])
@@ -440,7 +469,8 @@ class History(RuleBasedStateMachine):
         self.steps += 1
         newest = self.horizon()
         journal = self.database.journal
-        assert journal.versions() == dj.ChangeVersions(0, newest)
+        floor = self.floor("DocumentChangeEvent", "IdentityChangeEvent")
+        assert journal.versions() == dj.ChangeVersions(floor + 1 if floor else 0, newest)
         self.check_view()
         if self.steps % 2:
             self.check_derived()
@@ -464,10 +494,13 @@ class History(RuleBasedStateMachine):
                 "KeyValues ->> 'k', WitnessDocumentId FROM dms.ResourceChange"
             )
         ).all()
-        docs = self.committed.docs
+        docs, floor = self.committed.docs, self.floor("DocumentChangeEvent", "IdentityChangeEvent")
+        rows = [row for row in rows if row[1] > floor]
         found = sorted(tuple(row[:7]) for row in rows)
         assert found == sorted(
-            (doc.resource, self.committed.derived(i), i, doc.uuid, doc.content, doc.identity, doc.key) for i, doc in docs.items()
+            (doc.resource, self.committed.derived(i), i, doc.uuid, doc.content, doc.identity, doc.key)
+            for i, doc in docs.items()
+            if self.committed.derived(i) > floor
         )
         for row in rows:
             witness = docs[row[7]]
@@ -481,7 +514,9 @@ class History(RuleBasedStateMachine):
         }
 
     def check_changes(self, resource: int, window: tuple[int | None, int | None], newest: int, size: int, cursors: int) -> None:
-        journal, name, asked = self.database.journal, self.name(resource), dj.Window(*window)
+        journal, name = self.database.journal, self.name(resource)
+        floor = self.floor("DocumentChangeEvent", "IdentityChangeEvent")
+        asked = self.kept(dj.Window(*window), floor, lambda window: journal.changes(name, window, page_size=size))
         first, last = asked.first, asked.last(newest)
         wanted = self.committed.changes(resource, first, last)
         changes = list(journal.changes(name, asked, page_size=size))
@@ -492,13 +527,16 @@ class History(RuleBasedStateMachine):
             assert self.walk(name, asked, dj.Cursor(*position), size) == [p for p in wanted if p > position]
 
     def check_events(self, resource: int, window: tuple[int | None, int | None], newest: int, size: int) -> None:
-        journal, name, asked = self.database.journal, self.name(resource), dj.Window(*window)
+        journal, name = self.database.journal, self.name(resource)
+        asked = self.kept(dj.Window(*window), self.floor("DocumentDeleteEvent"), lambda window: journal.deletes(name, window))
         first, last = asked.first, asked.last(newest)
         deletes = [
             (d.change_version, d.document_id, str(d.document_uuid), d.key_values and d.key_values["k"])
             for d in journal.deletes(name, asked, page_size=size)
         ]
         assert deletes == self.committed.deletes(resource, first, last)
+        asked = self.kept(dj.Window(*window), self.floor("KeyChangeEvent"), lambda window: journal.key_changes(name, window))
+        first, last = asked.first, asked.last(newest)
         key_changes = [
             (k.change_version, k.document_id, *((values and values["k"]) for values in (k.old_key_values, k.new_key_values)))
             for k in journal.key_changes(name, asked, page_size=size)

@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -43,13 +44,13 @@ OURS = [*JOURNALS, "JournalFloor", "ChangeConsumer", "ResourceDependency", "alem
 
 @pytest.fixture
 def urls(url: str) -> Iterator[dict[str, sa.URL]]:
-    """The URLs of two roles that have what sql/postgres/roles/grants.sql gives: a writer and a reader."""
+    """The URLs of the roles that have what sql/postgres/roles/grants.sql gives: a writer, a reader and a pruner."""
     with psycopg.connect(in_psycopg(url), autocommit=True) as admin:
-        names = {role: f"{role}_{admin.info.dbname}" for role in ("writer", "reader")}
+        names = {role: f"{role}_{admin.info.dbname}" for role in ("writer", "reader", "pruner")}
         for name in names.values():
             admin.execute(f"CREATE ROLE {name} LOGIN PASSWORD 'secret'")
         grants = statements.text_of("postgres", "roles/grants").replace("\\set ON_ERROR_STOP on\n", "")
-        admin.execute(re.sub(r':"(writer|reader)"', lambda role: sql.Identifier(names[role[1]]).as_string(), grants))
+        admin.execute(re.sub(r':"(writer|reader|pruner)"', lambda role: sql.Identifier(names[role[1]]).as_string(), grants))
         yield {role: sa.make_url(url).set(username=name, password="secret") for role, name in names.items()}
         for name in names.values():
             admin.execute(f"DROP OWNED BY {name}")
@@ -137,6 +138,48 @@ def test_a_reader_reads_everything_and_writes_nothing(written: dj.Journal, urls)
         for table in (*OURS, "Document", "ReferenceEdge", "DocumentCache", "ResourceKey"):
             with pytest.raises(psycopg.errors.InsufficientPrivilege):
                 reader.execute(f"DELETE FROM dms.{table}")
+
+
+def test_a_pruner_prunes_and_keeps_the_consumers(written: dj.Journal, urls) -> None:
+    with written.write() as tx:
+        tx.rekey(STUDENT, {"studentId": 1}, {"studentId": 2})
+        tx.delete(SCHOOL, {"schoolId": 1})
+    with dj.connect(urls["pruner"]) as pruner:
+        assert pruner.versions() == written.versions()
+        assert pruner.consumers.register("etl", 1).state == "current"
+        assert pruner.prune(older_than=timedelta(), keep_at_least=1, dry_run=True).through == 1
+        assert pruner.prune(5).held_by == pruner.consumers.get("etl")
+        assert pruner.consumers.advance("etl", 5).through == 5
+        assert pruner.prune(4).deleted == 5
+        pruner.consumers.drop("etl")
+        assert written.versions() == dj.ChangeVersions(5, 5)
+    with dj.connect(urls["reader"]) as reader:
+        assert list(reader.consumers.list()) == []
+        for refused in (lambda: reader.prune(5), lambda: reader.consumers.register("etl")):
+            with pytest.raises(dj.DatabaseRefused, match="permission denied"):
+                refused()
+
+
+def test_a_pruner_can_do_nothing_else(written: dj.Journal, urls) -> None:
+    with client(urls["pruner"]) as pruner:
+        for table in ("Document", "DocumentCache", "ReferenceEdge", "ResourceKey", "ResourceDependency", "ResourceChange"):
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                pruner.execute(f"SELECT FROM dms.{table}")
+        for table in JOURNALS:
+            for statement in ("UPDATE dms.{} SET ChangeVersion = 1", "INSERT INTO dms.{} SELECT", "TRUNCATE dms.{}"):
+                with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                    pruner.execute(statement.format(table))
+        for statement in (
+            "DELETE FROM dms.Document",
+            "DELETE FROM dms.JournalFloor",
+            "INSERT INTO dms.JournalFloor VALUES ('Document', 1)",
+            "SELECT nextval('dms.ChangeVersionSequence')",
+            "SELECT setval('dms.ChangeVersionSequence', 1)",
+            "DELETE FROM dms.alembic_version",
+            "CREATE TABLE dms.mine (n integer)",
+        ):
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                pruner.execute(statement)
 
 
 def test_a_writer_can_do_nothing_to_what_triggers_fill(written: dj.Journal, urls) -> None:

@@ -86,8 +86,21 @@ SELECT floors.Journal AS journal, floors.ChangeVersion AS floor, floors.PrunedAt
 FROM dms.JournalFloor AS floors
 ORDER BY floors.Journal;
 """,
+    # sp_getapplock that would have to wait ends the batch there.
+    "queries/prune_lock": """
+SET NOCOUNT ON;
+DECLARE @status int = -1;
+IF APPLOCK_TEST(N'public', N'dmsjournal prune', N'Exclusive', N'Session') = 1
+    EXEC @status = sys.sp_getapplock N'dmsjournal prune', N'Exclusive', N'Session', -1;
+SELECT CASE WHEN @status >= 0 THEN 1 ELSE 0 END AS taken;
+""",
+    # sys.dm_tran_locks is missing there.
+    "queries/prune_holder": "SELECT N'' AS holder WHERE 1 = 0;",
 }
 COMPARED = ("trigger", "routine", "view")  # by verify, of what schema dms is made of
+
+# Deleting a consumer fails there now and then ("could not determine which collation to use"), in the check of the foreign key that
+# dms.TruncateGuard has on its name; the same statement in the same session passes later. There is no stand-in for that.
 
 # It says that it is SQL Server 2014 at compatibility level 120; what was asked for is there all the same (OPENJSON).
 EDITS = {
@@ -103,6 +116,12 @@ EDITS = {
     "checks/server": {
         "CAST(SERVERPROPERTY(N'ProductVersion') AS nvarchar(128))": "N'15.0.2000.5'",
         "SELECT compatibility_level FROM": "SELECT 150 FROM",
+    },
+    "queries/prune_estimate": {  # sys.allocation_units is missing there
+        "sys.partitions AS part INNER JOIN sys.allocation_units AS unit ON unit.container_id = part.partition_id": (
+            "(SELECT object_id, 1 AS index_id, CAST(1 AS bigint) AS rows FROM sys.tables) AS part"
+            " CROSS JOIN (SELECT CAST(1 AS bigint) AS total_pages) AS unit"
+        ),
     },
 }
 

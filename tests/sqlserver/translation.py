@@ -21,6 +21,7 @@ from tests.sqlserver import grammar
 _BEGINS = {"BEGIN", "SELECT", "SET", "INSERT", "UPDATE", "DELETE", "EXEC", "THROW"}  # a statement: what a condition ends before
 _OPTION = re.compile(r"\bOPTION \([^()]*\)$")
 _BITS = {"IsIdentityComponent"}  # columns that PostgreSQL has as boolean
+_JSON = {"KeyValues", "OldKeyValues", "NewKeyValues"}  # and as jsonb
 
 
 class Untranslatable(Exception):
@@ -210,6 +211,12 @@ def _sql(tree: exp.Expression, types: Types) -> str:
         if name not in types and not name.startswith("bind_"):
             raise Untranslatable(f"@{name} is not declared")
         variable.replace(exp.cast(placeholder, types[name]) if name in types else placeholder)
+    for column in tree.find_all(exp.ColumnDef):
+        if column.name in _JSON:
+            column.set("kind", exp.DataType.build("jsonb", dialect="postgres"))
+            column.set("constraints", [part for part in column.constraints if not part.find(exp.CollateColumnConstraint)])
+        elif column.kind is not None and column.kind.sql("tsql").startswith("DATETIME2"):
+            column.set("kind", exp.DataType.build("timestamptz", dialect="postgres"))
     for of in list(tree.find_all(exp.DataType)):
         if of.is_type("bit"):
             of.replace(exp.DataType.build("smallint"))  # 0 and 1 are no boolean there

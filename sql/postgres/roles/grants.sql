@@ -1,13 +1,18 @@
--- sql/postgres/roles/grants.sql: optional. A writer, a reader and nobody else; run it as the installing role, after the upgrade:
---   psql -v writer=app_writer -v reader=app_reader -f grants.sql "$DATABASE"
+-- sql/postgres/roles/grants.sql: optional. A writer, a reader, a pruner and nobody else; run it as the installing role, after the upgrade:
+--   psql -v writer=app_writer -v reader=app_reader -v pruner=app_pruner -f grants.sql "$DATABASE"
 -- The writer needs nothing on the journals: triggers owned by the installing role fill them, and the writer can neither add, change
--- nor delete a row there. The reader reads everything and writes nothing. See docs/dba/roles.md.
+-- nor delete a row there. The reader reads everything and writes nothing. The pruner deletes events, raises floors and keeps the list of
+-- consumers; it sees no document. See docs/dba/roles.md.
 \set ON_ERROR_STOP on
 BEGIN;
-GRANT USAGE ON SCHEMA dms TO :"writer", :"reader";
+GRANT USAGE ON SCHEMA dms TO :"writer", :"reader", :"pruner";
 GRANT SELECT, INSERT, UPDATE, DELETE ON dms.Document, dms.DocumentCache, dms.ReferenceEdge TO :"writer";
 GRANT SELECT, INSERT ON dms.ResourceKey TO :"writer";
 GRANT SELECT ON dms.ResourceDependency, dms.DocumentDeleteEvent, dms.alembic_version TO :"writer";
 GRANT SELECT ON ALL TABLES IN SCHEMA dms TO :"reader";
-GRANT SELECT ON SEQUENCE dms.ChangeVersionSequence TO :"reader";  -- to look at, for verify and status: it neither draws nor sets
+GRANT SELECT ON SEQUENCE dms.ChangeVersionSequence TO :"reader", :"pruner";  -- to look at it, not to draw
+GRANT SELECT, DELETE ON dms.DocumentChangeEvent, dms.IdentityChangeEvent, dms.KeyChangeEvent, dms.DocumentDeleteEvent TO :"pruner";
+GRANT SELECT, UPDATE ON dms.JournalFloor TO :"pruner";
+GRANT SELECT, INSERT, UPDATE, DELETE ON dms.ChangeConsumer TO :"pruner";
+GRANT SELECT ON dms.alembic_version TO :"pruner";
 COMMIT;

@@ -10,7 +10,8 @@
 --   out so that it seeks. The lookups are loops from the page outwards (LOOP JOIN, FORCE ORDER): a join that was planned for another
 --   page size would scan the documents.
 -- Exact in any isolation level, also where each statement and each row is read at a time of its own (plain READ COMMITTED): whatever
---   changes meanwhile stamps its document above the horizon, and the document's own stamp is read last.
+--   changes meanwhile stamps its document above the horizon, and the document's own stamp is read last. The floors are read after the
+--   journals, in a statement that reads none of them: what a prune has taken from under the page, they tell (see deletes.sql).
 SET NOCOUNT ON;
 DECLARE @resource_key_id smallint = :resource_key_id, @after_version bigint = :after_version, @after_id bigint = :after_id,
         @max_version bigint = :max_version, @page_size bigint = :page_size;

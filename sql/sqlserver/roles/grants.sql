@@ -1,9 +1,9 @@
--- sql/sqlserver/roles/grants.sql: optional. A writer, a reader and nobody else; run it as the installing user, after the upgrade:
---   sqlcmd -b -I -v writer=app_writer reader=app_reader -i grants.sql
+-- sql/sqlserver/roles/grants.sql: optional. A writer, a reader, a pruner and nobody else; run it as the installing user, after the upgrade:
+--   sqlcmd -b -I -v writer=app_writer reader=app_reader pruner=app_pruner -i grants.sql
 -- The writer needs nothing on the journals: triggers of the same owner fill them (ownership chaining), and the writer can neither add,
--- change nor delete a row there. The reader reads everything and writes nothing; it needs VIEW SERVER STATE besides, to see the writers'
--- locks (VIEW SERVER PERFORMANCE STATE from SQL Server 2022 on, VIEW DATABASE STATE in Azure SQL Database), or sign_horizon.sql.
--- See docs/dba/sqlserver.md.
+-- change nor delete a row there. The reader reads everything and writes nothing. The pruner deletes events, raises floors and keeps the list
+-- of consumers; it sees no document. Reader and pruner need VIEW SERVER STATE besides, to see the writers' locks (VIEW SERVER PERFORMANCE
+-- STATE from SQL Server 2022 on, VIEW DATABASE STATE in Azure SQL Database), or sign_horizon.sql. See docs/dba/sqlserver.md.
 SET XACT_ABORT ON;
 BEGIN TRANSACTION;
 GRANT SELECT, INSERT, UPDATE, DELETE ON dms.Document TO [$(writer)];
@@ -17,5 +17,14 @@ GRANT SELECT ON SCHEMA::dms TO [$(reader)];
 GRANT EXECUTE ON dms.horizon TO [$(reader)];
 GRANT EXECUTE ON dms.newest_stamp TO [$(reader)];
 GRANT VIEW DEFINITION ON SCHEMA::dms TO [$(reader)];  -- for verify and status, as the line above
+GRANT SELECT, DELETE ON dms.DocumentChangeEvent TO [$(pruner)];
+GRANT SELECT, DELETE ON dms.IdentityChangeEvent TO [$(pruner)];
+GRANT SELECT, DELETE ON dms.KeyChangeEvent TO [$(pruner)];
+GRANT SELECT, DELETE ON dms.DocumentDeleteEvent TO [$(pruner)];
+GRANT SELECT, UPDATE ON dms.JournalFloor TO [$(pruner)];
+GRANT SELECT, INSERT, UPDATE, DELETE ON dms.ChangeConsumer TO [$(pruner)];
+GRANT SELECT ON dms.alembic_version TO [$(pruner)];
+GRANT EXECUTE ON dms.horizon TO [$(pruner)];
+GRANT EXECUTE ON dms.newest_stamp TO [$(pruner)];
 COMMIT;
 GO

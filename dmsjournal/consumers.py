@@ -1,0 +1,183 @@
+"""Consumers: who reads the journal, and how far each has come. A prune stops at the slowest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from dmsjournal.errors import HistoryDiverged, InvalidRequest, near_matches
+from dmsjournal.horizon import Horizon
+from dmsjournal.pages import refuse_expired
+from dmsjournal.session import Session
+from dmsjournal.windows import HIGHEST_ID, Cursor, Window, checked_version
+
+_LONGEST_NAME = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Consumer:
+    """A registered consumer, and how far it has read.
+
+    It has read everything up to (change_version, document_id), that one included; `document_id` is None where it has read the
+    version in full. `lag` is how many versions it is behind newest. `state` is "current"; or "expired" where events that it has not
+    read are pruned; or "diverged" where the database was restored to an earlier state than the one that it has read.
+    """
+
+    name: str
+    change_version: int
+    document_id: int | None
+    lag: int
+    state: str
+    updated_at: datetime
+
+    @property
+    def through(self) -> int:
+        """The last version that it has read in full: go on with a window from `through` + 1. A prune stops here."""
+        return _through(self.change_version, HIGHEST_ID if self.document_id is None else self.document_id)
+
+    @property
+    def cursor(self) -> Cursor | None:
+        """Where it stands inside a version, exclusive; None where it has read the version in full."""
+        return None if self.document_id is None else Cursor(self.change_version, self.document_id)
+
+    def __str__(self) -> str:
+        return f"consumer {self.name} has read up to version {self.through}, {self.lag} behind newest"
+
+
+class Consumers:
+    """The registered consumers of one database: `Journal.consumers`."""
+
+    def __init__(self, session: Callable[[], AbstractContextManager[Session]], horizon: Horizon) -> None:
+        self._session, self._horizon = session, horizon
+
+    def register(self, name: str, at: int | Cursor | None = None) -> Consumer:
+        """Registers a consumer that has read everything up to a place; from then on no prune goes past it, unless it is forced.
+
+        `at` is a version that was read in full, or a cursor, after which it goes on; without it newest, for who takes a
+        snapshot next. Raises InvalidRequest, also for a name that is registered already and for a place above newest;
+        CheckpointExpired where what comes after the place is pruned.
+        """
+        checked_name(name)
+        with self._session() as session:
+            newest, version, document_id = self._checked_place(session, "at", at)
+            if session.execute("insert_consumer", name=name, change_version=version, document_id=document_id).first() is None:
+                raise InvalidRequest("name", name, "it is registered already: advance it, or drop it first")
+            return _one(session, newest, name)
+
+    def advance(self, name: str, to: int | Cursor, *, backwards: bool = False) -> Consumer:
+        """Moves a consumer to where it has read everything: a version that was read in full, or a cursor.
+
+        Never back, unless `backwards` is true: then also where the database's history is another one than it has read.
+        Raises InvalidRequest, also for a place above newest or before the consumer's; CheckpointExpired where what comes after the
+        place is pruned; HistoryDiverged.
+        """
+        checked_name(name)
+        with self._session() as session:
+            newest, version, document_id = self._checked_place(session, "to", to)
+            before = _one(session, newest, name)
+            if not backwards:
+                _refuse_diverged(before, newest)
+            moved = session.execute(
+                "update_consumer", name=name, change_version=version, document_id=document_id, backwards=backwards
+            ).first()
+            if moved is None:
+                raise InvalidRequest("to", to, f"{before}: pass backwards to move it back")
+            return _one(session, newest, name)
+
+    def get(self, name: str) -> Consumer:
+        """A consumer, and where it stands.
+
+        Raises InvalidRequest for a name that is not registered; HistoryDiverged where the database no longer holds the last event
+        that the consumer has read, though it is above the floor, or has never given its version: it was restored to an earlier
+        state (invariant 9).
+        """
+        checked_name(name)
+        with self._session() as session:
+            newest = self._horizon.read(session, "horizon")
+            found = _one(session, newest, name)
+        _refuse_diverged(found, newest)
+        return found
+
+    def list(self) -> Sequence[Consumer]:
+        """All consumers, by name. Their `state` tells what `get` would raise."""
+        with self._session() as session:
+            newest = self._horizon.read(session, "horizon")
+            return _read(session, newest)
+
+    def drop(self, name: str) -> None:
+        """Forgets a consumer: prunes no longer heed it. Raises InvalidRequest for a name that is not registered."""
+        checked_name(name)
+        with self._session() as session:
+            if session.execute("delete_consumer", name=name).first() is None:
+                raise _unknown(session, name)
+
+    def _checked_place(self, session: Session, parameter: str, place: int | Cursor | None) -> tuple[int, int, int]:
+        """Newest, and the place as version and id; no prune passes it from here on. Raises InvalidRequest, CheckpointExpired."""
+        newest = self._horizon.read(session, "horizon")
+        if place is None:
+            place = newest
+        if not isinstance(place, Cursor):
+            checked_version(parameter, place)
+        version, document_id = (place.change_version, place.document_id) if isinstance(place, Cursor) else (place, HIGHEST_ID)
+        if version > newest:
+            raise InvalidRequest(parameter, place, f"newest is {newest}, below it: nobody can have read that far")
+        session.execute("lock_consumers")
+        floors = [row.change_version for row in session.execute("floors")]
+        refuse_expired(Window(min=_through(version, document_id) + 1), max(floors))
+        return newest, version, document_id
+
+
+def checked_name(name: object) -> str:
+    """The name of a consumer: 1 to 256 printable characters, no blank at either end. Raises InvalidRequest."""
+    if not isinstance(name, str) or not 1 <= len(name) <= _LONGEST_NAME or not name.isprintable() or name != name.strip():
+        raise InvalidRequest("name", name, f"a name is 1 to {_LONGEST_NAME} printable characters, without blanks at its ends")
+    return name
+
+
+def slowest_consumer(session: Session, newest: int) -> Consumer | None:
+    """The consumer that needs the lowest version, None where none is registered. Its state is not looked at."""
+    row = session.execute("slowest_consumer").first()
+    return None if row is None else _consumer(row, newest, "current")
+
+
+def _read(session: Session, newest: int, name: str | None = None) -> Sequence[Consumer]:
+    return [_consumer(row, newest, _state(row)) for row in session.execute("consumers", name=name)]
+
+
+def _one(session: Session, newest: int, name: str) -> Consumer:
+    found = _read(session, newest, name)
+    if not found:
+        raise _unknown(session, name)
+    return found[0]
+
+
+def _consumer(row: Any, newest: int, state: str) -> Consumer:
+    document_id = None if row.document_id == HIGHEST_ID else row.document_id
+    lag = max(0, newest - _through(row.change_version, row.document_id))
+    return Consumer(row.name, row.change_version, document_id, lag, state, row.updated_at)
+
+
+def _state(row: Any) -> str:
+    """What is at or below a horizon stays as it is, until it is pruned. So the last event at or below the place is the one that was
+    there when it was set, or both are at or below the floor; and the sequence has given the place's version."""
+    is_kept = max(row.event_version or 0, row.found_version or 0) > row.event_floor
+    if row.change_version > row.drawn or (is_kept and not row.is_same):
+        return "diverged"
+    return "expired" if _through(row.change_version, row.document_id) < row.floor else "current"
+
+
+def _through(version: int, document_id: int) -> int:
+    return version if document_id == HIGHEST_ID else version - 1
+
+
+def _refuse_diverged(consumer: Consumer, newest: int) -> None:
+    if consumer.state == "diverged":
+        raise HistoryDiverged(consumer.change_version, newest)
+
+
+def _unknown(session: Session, name: str) -> InvalidRequest:
+    known = [row.name for row in session.execute("consumers", name=None)]
+    return InvalidRequest("name", name, f"no consumer is registered under it; {near_matches(name, known)}")

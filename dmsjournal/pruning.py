@@ -1,0 +1,249 @@
+"""Pruning: old events go, batch by batch; a journal's floor rises in the transaction that deletes (invariant 8)."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+
+import sqlalchemy as sa
+from sqlalchemy import exc
+
+from dmsjournal.connecting import module_of, translated
+from dmsjournal.consumers import Consumer, slowest_consumer
+from dmsjournal.durations import checked_duration
+from dmsjournal.errors import DatabaseRefused, InvalidRequest, Unavailable, near_matches
+from dmsjournal.horizon import Horizon
+from dmsjournal.session import Session
+from dmsjournal.windows import LOWEST_ID, MAX_VERSION, checked_size, checked_version
+
+logger = logging.getLogger(__name__)
+
+JOURNALS = {  # and the statement that prunes each
+    "DocumentChangeEvent": "prune_document_changes",
+    "IdentityChangeEvent": "prune_identity_changes",
+    "KeyChangeEvent": "prune_key_changes",
+    "DocumentDeleteEvent": "prune_deletes",
+}
+BATCH_SIZE = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class PrunedJournal:
+    """One journal: its floor afterwards, the events that were deleted, and whether none are left up to the version that was meant.
+
+    Of a dry run: what they would be, and about how many bytes the events and their index entries take.
+    """
+
+    journal: str
+    floor: int
+    deleted: int
+    finished: bool
+    bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """What a prune did. `through`: the last version that was to go, inclusive; `held_by`: the consumer that it stopped at."""
+
+    through: int
+    journals: Sequence[PrunedJournal]
+    held_by: Consumer | None
+
+    @property
+    def deleted(self) -> int:
+        """The events that were deleted, of all journals."""
+        return sum(journal.deleted for journal in self.journals)
+
+    @property
+    def finished(self) -> bool:
+        """Whether nothing is left up to `through`; false where `max_runtime` ended it."""
+        return all(journal.finished for journal in self.journals)
+
+
+Progress = Callable[[Pruned], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """How far to prune, and how; see Journal.prune. Raises InvalidRequest."""
+
+    through: int | None
+    older_than: timedelta | None
+    keep_at_least: int | None
+    journals: Collection[str] | None
+    force: bool
+    batch_size: int
+    pause: timedelta
+    max_runtime: timedelta | None
+
+    def __post_init__(self) -> None:
+        if self.through is None and self.older_than is None and self.keep_at_least is None:
+            raise InvalidRequest("through", None, "say how far to prune: through, older_than or keep_at_least")
+        if self.through is not None:
+            checked_version("through", self.through)
+        if self.older_than is not None:
+            checked_duration("older_than", self.older_than)
+        if self.keep_at_least is not None:
+            checked_size("keep_at_least", self.keep_at_least, MAX_VERSION)
+        if isinstance(self.journals, str):
+            raise InvalidRequest("journals", self.journals, "pass a list of names")
+        for name in self.journals or ():
+            if name not in JOURNALS:
+                raise InvalidRequest("journals", name, f"no journal has the name; {near_matches(str(name), list(JOURNALS))}")
+        checked_duration("pause", self.pause)
+        if self.max_runtime is not None:
+            checked_duration("max_runtime", self.max_runtime)
+
+    @property
+    def wanted(self) -> Sequence[str]:
+        """The journals to prune, each once."""
+        return [name for name in JOURNALS if self.journals is None or name in self.journals]
+
+
+def prune(conn: sa.Connection, engine: str, horizon: Horizon, request: Request, progress: Progress | None) -> Pruned:
+    """Deletes what the request says on a connection that has no transaction; see Journal.prune."""
+    checked_size("batch_size", request.batch_size, module_of(engine).LARGEST_BATCH)
+    began = time.monotonic()
+    with _alone(conn, engine):
+        run = _Run(conn, engine, horizon, request)
+        deadline = None if request.max_runtime is None else began + request.max_runtime.total_seconds()
+        for pruned in run.batches(deadline):
+            if progress is not None:
+                progress(pruned)
+    pruned, seconds = run.so_far(), time.monotonic() - began
+    logger.info(
+        "pruned %d events through version %d in %.1f s",
+        pruned.deleted,
+        pruned.through,
+        seconds,
+        extra={"action": "prune", "deleted": pruned.deleted, "through": pruned.through, "seconds": seconds},
+    )
+    return pruned
+
+
+def estimate(session: Session, horizon: Horizon, request: Request) -> Pruned:
+    """What a prune would do. Nothing is written and nobody waits."""
+    newest = horizon.read(session, "horizon")
+    reach = _reach(session, newest, request)
+    through, held_by = _heeding(session, newest, reach, request.force)
+    floors = {row.journal: row.change_version for row in session.execute("floors")}
+    counted = {row.journal: row for row in session.execute("prune_estimate", through=through)}
+    journals = [
+        PrunedJournal(name, max(floors[name], through), counted[name].rows, finished=True, bytes=counted[name].bytes)
+        for name in request.wanted
+    ]
+    return Pruned(through, journals, held_by)
+
+
+class _Run:
+    """One prune: the position of each journal's next batch."""
+
+    def __init__(self, conn: sa.Connection, engine: str, horizon: Horizon, request: Request) -> None:
+        self._conn, self._engine, self._request = conn, engine, request
+        with self._transaction() as session:
+            self._newest = horizon.read(session, "horizon")
+            reach = _reach(session, self._newest, request)
+            self._through, self._held_by = _heeding(session, self._newest, reach, request.force)
+            floors = {row.journal: row.change_version for row in session.execute("floors")}
+        self._journals = {name: PrunedJournal(name, floors[name], 0, finished=False) for name in request.wanted}
+        self._positions = dict.fromkeys(request.wanted, (-1, LOWEST_ID))  # below the floor too: an installation leaves events there
+
+    def batches(self, deadline: float | None) -> Iterator[Pruned]:
+        """Prunes batch after batch, the journals in turn, so that each gets on whatever the time; yields how far it is."""
+        yield self.so_far()
+        pending = list(self._journals)
+        while pending:
+            for name in list(pending):
+                if deadline is not None and time.monotonic() >= deadline:
+                    return
+                self._batch(name)
+                if self._journals[name].finished:
+                    pending.remove(name)
+                yield self.so_far()
+                if pending:
+                    self._pause(deadline)
+
+    def so_far(self) -> Pruned:
+        return Pruned(self._through, list(self._journals.values()), self._held_by)
+
+    def _batch(self, name: str) -> None:
+        version, document_id = self._positions[name]
+        with self._transaction() as session:
+            session.execute("prune_begin")
+            self._through, held_by = _heeding(session, self._newest, self._through, self._request.force)  # one may be new
+            self._held_by = held_by or self._held_by
+            done = session.execute(
+                JOURNALS[name],
+                after_version=version,
+                after_id=document_id,
+                through=self._through,
+                batch_size=self._request.batch_size,
+            ).one()
+        if done.scanned:
+            self._positions[name] = (done.last_version, done.last_id)
+        deleted = self._journals[name].deleted + done.deleted
+        self._journals[name] = PrunedJournal(name, done.floor, deleted, finished=done.scanned < self._request.batch_size)
+
+    def _pause(self, deadline: float | None) -> None:
+        seconds = self._request.pause.total_seconds()
+        time.sleep(seconds if deadline is None else max(0, min(seconds, deadline - time.monotonic())))
+
+    @contextmanager
+    def _transaction(self) -> Iterator[Session]:
+        with self._conn.begin():
+            yield Session(self._conn, self._engine)
+
+
+def _reach(session: Session, newest: int, request: Request) -> int:
+    """The last version to delete if no consumer is heeded: the lowest of what the request says, at most newest."""
+    ends = [newest]
+    if request.through is not None:
+        if request.through > newest:
+            raise InvalidRequest("through", request.through, f"newest is {newest}: what is above it is not finished, and stays")
+        ends.append(request.through)
+    if request.older_than is not None:
+        seconds = int(request.older_than.total_seconds())
+        young = session.execute("prune_young", age_seconds=seconds, max_version=newest).scalar()
+        ends.append(newest if young is None else young - 1)
+    if request.keep_at_least is not None:
+        kept = session.execute("prune_kept", keep=request.keep_at_least, max_version=newest).scalar()
+        ends.append(0 if kept is None else kept - 1)
+    return max(0, min(ends))
+
+
+def _heeding(session: Session, newest: int, reach: int, force: bool) -> tuple[int, Consumer | None]:
+    """The last version to delete, and the consumer that it stops at, if one has not read as far as is meant."""
+    slowest = None if force else slowest_consumer(session, newest)
+    if slowest is None or slowest.through >= reach:
+        return reach, None
+    return max(0, slowest.through), slowest
+
+
+@contextmanager
+def _alone(conn: sa.Connection, engine: str) -> Iterator[None]:
+    """Within it, no other prune of the database runs. Raises Unavailable, naming the session that prunes."""
+    with conn.begin():
+        taken = Session(conn, engine).execute("prune_lock").scalar_one()
+    if not taken:
+        raise Unavailable(f"another prune is running{_holder(conn, engine)}", "wait for it to end")
+    try:
+        yield
+    finally:
+        try:
+            with conn.begin():
+                Session(conn, engine).execute("prune_unlock")
+        except exc.SQLAlchemyError:
+            conn.invalidate()  # the lock goes with the connection
+
+
+def _holder(conn: sa.Connection, engine: str) -> str:
+    try:
+        with translated(), conn.begin():
+            row = Session(conn, engine).execute("prune_holder").first()
+    except DatabaseRefused:  # it may not look
+        return ""
+    return "" if row is None else f": {row.holder}"

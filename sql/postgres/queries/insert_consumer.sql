@@ -1,0 +1,18 @@
+-- sql/postgres/queries/insert_consumer.sql: registers a consumer; no row where the name is taken.
+-- Binds: name; change_version (at most a horizon read before), document_id (exclusive). Gives: name.
+INSERT INTO dms.ChangeConsumer
+    (Name, ChangeVersion, DocumentId, EventVersion, EventDocumentId, EventTransactionId, EventAt)
+SELECT CAST(:name AS varchar), CAST(:change_version AS bigint), CAST(:document_id AS bigint),
+       event.ChangeVersion, event.DocumentId, event.TransactionId, event.CreatedAt
+FROM (SELECT) AS one
+LEFT JOIN LATERAL (
+    (SELECT ChangeVersion, DocumentId, TransactionId, CreatedAt FROM dms.DocumentChangeEvent
+     WHERE ChangeVersion <= CAST(:change_version AS bigint) ORDER BY ChangeVersion DESC, DocumentId DESC LIMIT 1)
+    UNION ALL
+    (SELECT ChangeVersion, DocumentId, TransactionId, CreatedAt FROM dms.DocumentDeleteEvent
+     WHERE ChangeVersion <= CAST(:change_version AS bigint) ORDER BY ChangeVersion DESC LIMIT 1)
+    ORDER BY ChangeVersion DESC, DocumentId DESC
+    LIMIT 1
+) AS event ON true
+ON CONFLICT (Name) DO NOTHING
+RETURNING Name AS name
