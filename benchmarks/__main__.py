@@ -4,7 +4,7 @@ import argparse
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks import database, page, prune, report, write
+from benchmarks import database, option, page, prune, report, write
 
 
 def main() -> None:
@@ -13,7 +13,7 @@ def main() -> None:
     if max(asked.events) > asked.history:
         parser().error(f"--events is at most the history's {asked.history}")
     with database.server(asked.url) as url:
-        if asked.what in ("page", "all"):
+        if asked.what in ("page", "option", "all"):
             command = own_command(asked, "page", "history", "documents", "edges_per_document", "page_size")
             pages = page.Options(
                 asked.documents,
@@ -24,9 +24,16 @@ def main() -> None:
                 asked.repeat,
                 command,
             )
+        if asked.what in ("page", "all"):
             with database.scratch(url, "dmsjournal_benchmark_page", keep=asked.keep) as own:
                 tables, found = page.measure(own, pages)
             print(report.write(asked.output / "page.json", found, asdict(pages), tables))
+        if asked.what in ("option", "all"):
+            command = own_command(asked, "option", "history", "documents", "edges_per_document", "page_size", "parents")
+            renames = option.Options(pages, asked.parents, command)
+            with database.scratch(url, "dmsjournal_benchmark_option", keep=False) as own:
+                tables, found = option.measure(own, renames)
+            print(report.write(asked.output / "option.json", found, asdict(renames), tables))
         if asked.what in ("write", "all"):
             command = own_command(asked, "write", "rows", "singles", "mixed_rows")
             writes = write.Options(asked.rows, asked.singles, asked.mixed_rows, asked.repeat, command)
@@ -53,7 +60,7 @@ def own_command(asked: argparse.Namespace, what: str, *names: str) -> str:
 def parser() -> argparse.ArgumentParser:
     """The defaults are the sizes that README's figures were taken at."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=main.__doc__)
-    parser.add_argument("what", choices=("page", "write", "prune", "all"), nargs="?", default="all")
+    parser.add_argument("what", choices=("page", "option", "write", "prune", "all"), nargs="?", default="all")
     parser.add_argument("--url", help="SQLAlchemy URL of a PostgreSQL that may create databases (default: embedded)")
     parser.add_argument("--repeat", type=positive, default=5, help="runs of each measure; the median is reported")
     results = Path(__file__).parent / "results"
@@ -68,6 +75,8 @@ def parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     pages.add_argument("--page-size", type=positive, default=500, help="changes of a page")
     pages.add_argument("--keep", action="store_true", help="keep the database, and use it again if it was kept (--url)")
+    renames = parser.add_argument_group("option")
+    renames.add_argument("--parents", type=positive, default=100_000, help="documents that refer to the renamed one")
     writes = parser.add_argument_group("write")
     writes.add_argument("--rows", type=positive, default=100_000, help="rows of a bulk statement")
     writes.add_argument("--singles", type=positive, default=1_000, help="single-row transactions of a run, 2 or more")

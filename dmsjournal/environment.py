@@ -8,6 +8,7 @@ import sqlalchemy as sa
 from alembic import context
 
 from dmsjournal import statements
+from dmsjournal.branches import with_options
 from dmsjournal.connecting import engine_for, module_of
 from dmsjournal.migrating import checked_lock_timeout, run_batch, write_batch
 
@@ -15,6 +16,7 @@ from dmsjournal.migrating import checked_lock_timeout, run_batch, write_batch
 def run(engine: str) -> None:
     """What migrations/<engine>/env.py does: writes a script, or migrates the database that it is given or that is named."""
     config = context.config
+    with_options(context.script)
     arguments = context.get_x_argument(as_dictionary=True)
     lock_timeout = checked_lock_timeout(
         config.attributes.get("lock_timeout")
@@ -55,7 +57,8 @@ def _write(engine: str, lock_timeout: str) -> None:
         for batch in _checks(engine, lock_timeout):
             write_batch(write, engine, batch)
         context.run_migrations()
-        write_batch(write, engine, _mark(engine))
+        for batch in _ends(engine):
+            write_batch(write, engine, batch)
     if module.SCRIPT_ENDS:
         write(module.SCRIPT_ENDS)
 
@@ -66,7 +69,8 @@ def _migrate(engine: str, lock_timeout: str, connection: sa.Connection) -> None:
         for batch in _checks(engine, lock_timeout):
             run_batch(connection, batch)
         context.run_migrations()
-        run_batch(connection, _mark(engine))
+        for batch in _ends(engine):
+            run_batch(connection, batch)
 
 
 def _checks(engine: str, lock_timeout: str) -> list[str]:
@@ -77,6 +81,6 @@ def _checks(engine: str, lock_timeout: str) -> list[str]:
     return [statements.text_of(engine, name).replace("{lock_timeout}", text) for name in names]
 
 
-def _mark(engine: str) -> str:
-    """The batch that comes after the last migration."""
-    return statements.text_of(engine, "checks/mark")
+def _ends(engine: str) -> list[str]:
+    """The batches that come after the last migration."""
+    return [statements.text_of(engine, name) for name in ("checks/options", "checks/mark")]

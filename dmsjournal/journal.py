@@ -23,6 +23,7 @@ from dmsjournal.key_changes import KeyChange, key_changes_page
 from dmsjournal.pages import Change, ChangePage, change_page, snapshot_page
 from dmsjournal.registry import Registry
 from dmsjournal.resources import ResourceKey
+from dmsjournal.revisions import option_of
 from dmsjournal.session import Session
 from dmsjournal.status import Status, read_status
 from dmsjournal.stored import StoredDocument, read_documents
@@ -55,6 +56,7 @@ class Journal:
         self._horizon = Horizon()
         self._ids_of = ""  # the history that the registry was read in
         self._is_installed = False  # not known yet
+        self._options: frozenset[str] = frozenset()
         self._process = os.getpid()
 
     def __enter__(self) -> Journal:
@@ -74,7 +76,7 @@ class Journal:
     def _session(self) -> Iterator[Session]:
         """A connection in a transaction of its own. Each statement has a snapshot of its own (READ COMMITTED)."""
         with self._connection() as conn, conn.begin():
-            yield Session(conn, self._engine)
+            yield Session(conn, self._engine, options=self._options)
 
     @contextmanager
     def _connection(self) -> Iterator[sa.Connection]:
@@ -88,19 +90,23 @@ class Journal:
             with translated(), self._pool.connect() as conn:
                 yield conn
         except NotInstalled as error:
-            self._is_installed = False
-            raise NotInstalled(self._revision(), error.needed) from error.__cause__
+            self._is_installed, had = False, self._options
+            found = self._revision()
+            if found is not None and found >= REVISION and had:
+                raise Unavailable("an option of the journal was removed meanwhile") from error.__cause__
+            raise NotInstalled(found, error.needed) from error.__cause__
 
     def _check_installed(self) -> None:
-        """Raises NotInstalled where the journal is absent or older: documents may be there without it."""
+        """Raises NotInstalled where the journal is absent or older: documents may be there without it. Notes its options."""
         try:
-            found = self._revision()
+            found, options = self._revision(), self._revisions_of_options()
         except DatabaseRefused as error:
             if error.refused != "right":
                 raise
-            found = REVISION  # a role that may not look is told by the tables themselves
+            found, options = REVISION, []  # a role that may not look is told by the tables themselves
         if found is None or found < REVISION:
             raise NotInstalled(found, REVISION)
+        self._options = frozenset(name for revision in options if (name := option_of(revision)))
         self._is_installed = True
 
     def _revision(self) -> str | None:
@@ -110,6 +116,13 @@ class Journal:
                 return Session(conn, self._engine).execute("revision").scalar()
         except NotInstalled:
             return None
+
+    def _revisions_of_options(self) -> list[str]:
+        try:
+            with translated(), self._pool.begin() as conn:
+                return list(Session(conn, self._engine).execute("options").scalars())
+        except NotInstalled:
+            return []
 
     @contextmanager
     def _reading(self, resource: ResourceKey) -> Iterator[tuple[Session, int, int]]:

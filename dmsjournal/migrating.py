@@ -1,4 +1,4 @@
-"""Installing and removing the journal: Alembic on the shipped migrations, the friendly way.
+"""Installing and removing the journal and its options: Alembic on the shipped migrations, the friendly way.
 
 A DBA may as well call Alembic: `alembic -n postgres upgrade head` beside alembic.ini, with DMSJOURNAL_URL set.
 """
@@ -9,8 +9,9 @@ import inspect
 import io
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
@@ -20,17 +21,28 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
 from dmsjournal import statements
+from dmsjournal.branches import JOURNAL, with_options
 from dmsjournal.connecting import engine_for, is_locked_out, module_of, translated
-from dmsjournal.errors import DatabaseRefused, InvalidRequest, MigrationRefused, NotInstalled, Unavailable
+from dmsjournal.errors import DatabaseRefused, InvalidRequest, MigrationRefused, NotInstalled, Unavailable, near_matches
+from dmsjournal.revisions import journal_revision, needed_by, option_of
 
 _RUN = re.compile(r'"([a-z]+/[\w.]+)"')  # a file that a migration names
 _LOCK_TIMEOUT = re.compile(r"\d+(ms|s|min)?")
 _ONE_AT_A_TIME = threading.Lock()  # what Alembic's migrations reach, `op` and `context`, is one for the process
 
 
-def upgrade(url: str | sa.URL, revision: str = "head", *, lock_timeout: str = "5s") -> None:
-    """Installs the journal, or brings it to a revision, in one transaction.
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """What a database has: the journal's revision, None where there is no journal, and the names of its options, in order."""
 
+    revision: str | None
+    options: tuple[str, ...] = ()
+
+
+def upgrade(url: str | sa.URL, revision: str = "head", *, options: Collection[str] = (), lock_timeout: str = "5s") -> None:
+    """Installs the journal, or brings it to a revision, in one transaction; then its options to their newest revisions.
+
+    Those are the options that are named, and, where the revision is "head", the ones that the database has.
     `lock_timeout` is how long it waits for any lock before it gives up and changes nothing (PostgreSQL units; 0 waits for ever).
     Raises MigrationRefused, with nothing changed; InvalidRequest, also for a revision that the database is past; Unavailable,
     DatabaseRefused.
@@ -39,9 +51,12 @@ def upgrade(url: str | sa.URL, revision: str = "head", *, lock_timeout: str = "5
     if revision == "base":
         raise InvalidRequest("revision", revision, "an upgrade leads to a revision; downgrade removes the journal")
 
-    def migrate(config: Config) -> None:
-        _refuse_below(config, revision)
-        command.upgrade(config, revision)
+    def migrate(config: Config, found: tuple[str, ...]) -> None:
+        _check_options("with", options, known_options(config))
+        _refuse_below(config, found, revision)
+        command.upgrade(config, f"{JOURNAL}@{revision}" if revision.startswith("+") else revision)
+        for name in sorted({*options, *(_options_of(found) if revision == "head" else ())}):
+            command.upgrade(config, f"{name}@head")
 
     _online(url, lock_timeout, migrate)
 
@@ -49,32 +64,61 @@ def upgrade(url: str | sa.URL, revision: str = "head", *, lock_timeout: str = "5
 def upgrade_adopted(url: str | sa.URL, revision: str, checks: tuple[str, ...], *, fills: bool, lock_timeout: str) -> None:
     """For an adoption: what upgrade does, after `checks` in place of checks/installable, and with the `fills` or without them."""
 
-    def migrate(config: Config) -> None:
+    def migrate(config: Config, found: tuple[str, ...]) -> None:
         config.attributes.update(adopting=checks, without_fills=not fills)
         command.upgrade(config, revision)
 
     _online(url, lock_timeout, migrate)
 
 
-def downgrade(url: str | sa.URL, revision: str, *, lock_timeout: str = "5s") -> None:
-    """Takes the journal back to a revision; "base" removes it. Documents stay, and with them the sequence their stamps came from.
+def downgrade(url: str | sa.URL, revision: str | None = None, *, without: Collection[str] = (), lock_timeout: str = "5s") -> None:
+    """Takes the journal back to a revision, and options away, in one transaction; "base" removes all.
 
-    Raises what upgrade raises.
+    `without` names the options to remove. Those that need more than the revision go as well. Documents stay, and with them the
+    sequence their stamps came from. Raises what upgrade raises.
     """
-    _checked_revision(revision)
-    _online(url, lock_timeout, lambda config: command.downgrade(config, revision))
+    if not without:
+        _checked_revision(revision)
+    if isinstance(revision, str) and revision.endswith("@base") and revision != f"{JOURNAL}@base":  # as Alembic writes it
+        without, revision = [*without, revision.removesuffix("@base")], None
+
+    def migrate(config: Config, found: tuple[str, ...]) -> None:
+        _check_options("without", without, known_options(config))
+        _check_options("without", without, _options_of(found), "the database does not have it")
+        target = revision and _down_to(config, found, revision)
+        for row in found:
+            name = option_of(row)
+            if name is not None and (name in without or (target is not None and target < needed_by(row))):
+                command.downgrade(config, f"{name}@base")
+        if revision is not None:
+            command.downgrade(config, f"{JOURNAL}@{revision}" if revision.startswith("-") else revision)
+
+    _online(url, lock_timeout, migrate)
 
 
-def script(engine: str = "postgres", revision: str = "head", *, down: bool = False, lock_timeout: str = "5s") -> str:
+def script(
+    engine: str = "postgres",
+    revision: str | None = None,
+    *,
+    down: bool = False,
+    option: str | None = None,
+    lock_timeout: str = "5s",
+) -> str:
     """The SQL that an upgrade (or downgrade) runs, for a DBA to read and to run with psql or sqlcmd.
 
-    `revision` may be a range, from:to.
-    A downgrade needs a range. Raises InvalidRequest.
+    `revision` may be a range, from:to; it is "head" if it is not given. A downgrade needs a range. With an option it is the script
+    of that option alone, for a database whose journal is at the newest revision. Raises InvalidRequest.
     """
-    _checked_revision(revision)
     output = io.StringIO()
     config = _config(engine, lock_timeout)
     config.output_buffer = output
+    if option is not None:
+        if revision is not None:
+            raise InvalidRequest("revision", revision, "an option's script goes from none to its newest revision, or back")
+        _check_options("option", [option], known_options(config))
+        revision = f"{option}@head:{option}@base" if down else f"{JOURNAL}@head:{option}@head"
+    revision = "head" if revision is None else revision
+    _checked_revision(revision)
     if down and ":" not in revision:
         raise InvalidRequest("revision", revision, "a downgrade script needs both ends, such as head:base")
     try:
@@ -85,36 +129,51 @@ def script(engine: str = "postgres", revision: str = "head", *, down: bool = Fal
     return output.getvalue()
 
 
-def current(url: str | sa.URL) -> str | None:
-    """The revision that the database is at, None where there is no journal. Raises Unavailable, DatabaseRefused."""
+def installed(url: str | sa.URL) -> Installed:
+    """What the database has. Raises Unavailable, DatabaseRefused."""
     engine = engine_for(url)
     try:
         with translated(), engine.connect() as conn:
-            return MigrationContext.configure(conn, opts={"version_table_schema": "dms"}).get_current_revision()
+            found = _revisions(conn)
+            return Installed(journal_revision(found), tuple(_options_of(found)))
     except NotInstalled:
-        return None
+        return Installed(None)
     finally:
         engine.dispose()
 
 
+def current(url: str | sa.URL) -> str | None:
+    """The revision that the database is at, None where there is no journal. Raises Unavailable, DatabaseRefused."""
+    return installed(url).revision
+
+
 def newest(engine: str = "postgres") -> str:
     """The newest revision that this program ships."""
-    head = ScriptDirectory.from_config(_config(engine, "5s")).get_current_head()
+    head = _scripts(_config(engine, "5s")).get_current_head()
     assert head is not None
     return head
 
 
+def known_options(of: str | Config = "postgres") -> list[str]:
+    """The names of the options that this program ships, of an engine or as a configuration says."""
+    scripts = _scripts(_config(of, "5s") if isinstance(of, str) else of)
+    return sorted({name for script in scripts.walk_revisions() if (name := option_of(script.revision))})
+
+
 def installed_files(engine: str, revisions: Iterable[str]) -> list[str]:
-    """The files of sql/<engine>/ that the upgrades to these revisions have run, oldest first.
+    """The files of sql/<engine>/ that the upgrades to these revisions have run, oldest first, the options' last.
 
     Raises InvalidRequest for a revision of another release.
     """
-    scripts = ScriptDirectory.from_config(_config(engine, "5s"))
-    try:
-        found = list(scripts.iterate_revisions(tuple(revisions), "base"))
-    except util.CommandError as error:
-        raise InvalidRequest("revision", tuple(revisions), f"use the release that installed it ({error})") from error
-    return [name for script in reversed(found) for name in _RUN.findall(inspect.getsource(script.module.upgrade))]
+    scripts, asked = _scripts(_config(engine, "5s")), sorted(revisions, key=lambda revision: option_of(revision) or "")
+    names: list[str] = []
+    for revision in asked:
+        try:
+            found = list(scripts.iterate_revisions(revision, "base"))
+        except util.CommandError as error:
+            raise InvalidRequest("revision", revision, f"use the release that installed it ({error})") from error
+        names += [name for script in reversed(found) for name in _RUN.findall(inspect.getsource(script.module.upgrade))]
+    return names
 
 
 def run(*names: str) -> None:
@@ -161,15 +220,42 @@ def _config(engine: str, lock_timeout: str) -> Config:
     return config
 
 
-def _online(url: str | sa.URL, lock_timeout: str, migrate: Callable[[Config], None]) -> None:
+def _online(url: str | sa.URL, lock_timeout: str, migrate: Callable[[Config, tuple[str, ...]], None]) -> None:
+    """Calls `migrate` with the revisions of the database; whatever it runs is one transaction."""
     engine = engine_for(url)
     try:
         with _ONE_AT_A_TIME, _refusals(), translated(), engine.connect() as conn:
             config = _config(statements.engine_name(engine.dialect.name), lock_timeout)
             config.attributes["connection"] = conn
-            migrate(config)
+            found = _found(conn)
+            with conn.begin():
+                migrate(config, found)
     finally:
         engine.dispose()
+
+
+def _found(conn: sa.Connection) -> tuple[str, ...]:
+    """The revisions of the database, none for a role that may not look: the checks before a migration tell it what it lacks."""
+    try:
+        with translated(), conn.begin():
+            return _revisions(conn)
+    except DatabaseRefused as error:
+        if error.refused != "right":
+            raise
+        return ()
+
+
+def _scripts(config: Config) -> ScriptDirectory:
+    return with_options(ScriptDirectory.from_config(config))
+
+
+def _revisions(conn: sa.Connection) -> tuple[str, ...]:
+    """The rows of dms.alembic_version: the journal's revision, and one of each option; none where there is no such table."""
+    return MigrationContext.configure(conn, opts={"version_table_schema": "dms"}).get_current_heads()
+
+
+def _options_of(revisions: Collection[str]) -> list[str]:
+    return sorted(name for revision in revisions if (name := option_of(revision)))
 
 
 def _checked_revision(revision: object) -> None:
@@ -178,15 +264,40 @@ def _checked_revision(revision: object) -> None:
         raise InvalidRequest("revision", revision, "name one of this release, such as `head`")
 
 
-def _refuse_below(config: Config, revision: str) -> None:
+def _check_options(parameter: str, names: Collection[str], known: Collection[str], otherwise: str | None = None) -> None:
+    """Raises InvalidRequest for an option that is not among the known ones."""
+    if isinstance(names, str):
+        raise InvalidRequest(parameter, names, "give a list of names")
+    for name in names:
+        if name not in known:
+            remedy = (
+                otherwise or f"this release has no such option; it has {', '.join(known)}; {near_matches(str(name), list(known))}"
+            )
+            raise InvalidRequest(parameter, name, remedy)
+
+
+def _refuse_below(config: Config, found: tuple[str, ...], revision: str) -> None:
     """Raises InvalidRequest where the database is past the revision already: Alembic would do nothing, and say nothing."""
-    scripts, conn = ScriptDirectory.from_config(config), config.attributes["connection"]
-    with conn.begin():  # ends before the migrations begin theirs
-        heads = MigrationContext.configure(conn, opts={"version_table_schema": "dms"}).get_current_heads()
-    for head in heads:
-        known = scripts.get_revision(head)  # raises CommandError where it is another release's
-        if head != revision and revision in {script.revision for script in scripts.iterate_revisions(known.revision, "base")}:
-            raise InvalidRequest("revision", revision, f"the database is at {head}, past it: downgrade to it, or upgrade to head")
+    head = journal_revision(found)
+    if head is not None and revision != head and revision in _down_from(config, head):
+        raise InvalidRequest("revision", revision, f"the database is at {head}, past it: downgrade to it, or upgrade to head")
+
+
+def _down_from(config: Config, head: str) -> list[str]:
+    """The journal's revisions from one that a database is at down to the first. Raises CommandError for another release's."""
+    scripts = _scripts(config)
+    return [script.revision for script in scripts.iterate_revisions(scripts.get_revision(head).revision, "base")]
+
+
+def _down_to(config: Config, found: tuple[str, ...], revision: str) -> str:
+    """The revision of the journal's that a downgrade leads to, "" for none; an unknown one as it is, for Alembic to refuse."""
+    head = journal_revision(found)
+    if head is None or revision.endswith("base"):
+        return ""
+    path = _down_from(config, head)
+    if re.fullmatch(r"-\d+", revision):
+        return [*path, ""][min(-int(revision), len(path))]
+    return revision
 
 
 @contextmanager

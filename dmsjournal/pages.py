@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 from dmsjournal.errors import CheckpointExpired, InvalidRequest
@@ -43,14 +44,14 @@ def change_page(
     if after is not None and after.change_version > through:
         raise InvalidRequest("after", after, f"newest is {horizon}, below it: if another program has just read it, try again")
     start = after or Cursor.before(window.first)
-    found = session.execute(
-        "change_page",
+    found = _scanned(
+        session,
         resource_key_id=resource_key_id,
         after_version=start.change_version,
         after_id=start.document_id,
         max_version=through,
         page_size=limit + 1,  # one more, so that the last page knows that it is
-    ).all()
+    )
     refuse_expired(window, found[0].floor)
     items = [Change(row.document_id, row.document_uuid, row.change_version) for row in found if row.document_id is not None]
     if len(items) > limit:
@@ -61,6 +62,15 @@ def change_page(
     else:
         position = Cursor(found[0].scanned_version, found[0].scanned_id, resource)
     return ChangePage(items, position, through, window.is_cut(through))
+
+
+def _scanned(session: Session, **binds: object) -> Sequence[Any]:
+    """The rows of change_page: from the stored versions where the database has them and they are exact, else from the journals."""
+    if "max_dep_identity_version" in session.options:
+        found = session.execute("change_page_stored", **binds).all()
+        if found[0].is_exact:
+            return found
+    return session.execute("change_page", **binds).all()
 
 
 def snapshot_page(session: Session, resource_key_id: int, after: int, limit: int) -> Sequence[Change]:

@@ -15,11 +15,15 @@ from dmsjournal import results, statements
 
 @dataclass(slots=True)
 class Session:
-    """A connection in a transaction, which speaks the SQL of its engine. `failed`: a statement of it was refused."""
+    """A connection in a transaction, which speaks the SQL of its engine. `failed`: a statement of it was refused.
+
+    `options` are the database's, as far as is known: a statement that needs one may find that it has gone.
+    """
 
     conn: sa.Connection
     engine: str
     failed: bool = False
+    options: frozenset[str] = frozenset()
 
     def execute(self, name: str, /, **binds: object) -> sa.Result[Any]:
         """Runs sql/<engine>/queries/<name>.sql; a list is bound as a JSON array, which both engines read as a set.

@@ -7,41 +7,82 @@ import typer
 
 from dmsjournal.cli.base import LockTimeout, Url, app
 
+With = Annotated[
+    list[str] | None, typer.Option("--with", metavar="OPTION", help="Add an option, such as max_dep_identity_version.")
+]
+Without = Annotated[list[str] | None, typer.Option("--without", metavar="OPTION", help="Remove an option; the journal stays.")]
+
 
 @app.command()
 def upgrade(
     url: Url,
     revision: Annotated[str, typer.Option(help="Revision to go to.")] = "head",
+    with_: With = None,
     lock_timeout: LockTimeout = "5s",
 ) -> None:
-    """Install the journal, or bring it up to date. It is one transaction: it succeeds as a whole or changes nothing."""
+    """Install the journal, or bring it up to date, with its options. One transaction: it succeeds as a whole or changes nothing."""
     from dmsjournal import migrating
 
-    before = migrating.current(url)
-    migrating.upgrade(url, revision, lock_timeout=lock_timeout)
-    typer.echo(f"revision={migrating.current(url)} before={before}")
+    before = migrating.installed(url)
+    migrating.upgrade(url, revision, options=with_ or (), lock_timeout=lock_timeout)
+    typer.echo(_told(url, f"before={before.revision}", *before.options))
 
 
 @app.command(context_settings={"ignore_unknown_options": True})  # -1 is a revision to Alembic: the one before
 def downgrade(
-    revision: Annotated[str, typer.Argument(metavar="REVISION", help="Such as 0003, -1 for the one before, base for no journal.")],
     url: Url,
+    revision: Annotated[
+        str | None, typer.Argument(metavar="REVISION", help="Such as 0003, -1 for the one before, base for no journal.")
+    ] = None,
+    without: Without = None,
     lock_timeout: LockTimeout = "5s",
 ) -> None:
-    """Go back to an older revision; base removes the journal. Documents stay. It is one transaction."""
+    """Go back to an older revision, or remove options; base removes the journal. Documents stay. It is one transaction."""
     from dmsjournal import migrating
 
-    before = migrating.current(url)
-    migrating.downgrade(url, revision, lock_timeout=lock_timeout)
-    typer.echo(f"revision={migrating.current(url)} before={before}")
+    before = migrating.installed(url)
+    migrating.downgrade(url, revision, without=without or (), lock_timeout=lock_timeout)
+    typer.echo(_told(url, f"before={before.revision}", *before.options))
 
 
 @app.command()
 def current(url: Url) -> None:
-    """Print the database's revision and the newest one. The first is None where the database has no journal."""
+    """Print the database's revision, the newest one, and its options. The first is None where the database has no journal."""
     from dmsjournal import migrating
 
-    typer.echo(f"revision={migrating.current(url)} newest={migrating.newest()}")
+    typer.echo(_told(url, f"newest={migrating.newest()}"))
+
+
+def _told(url: str, rest: str, *before: str) -> str:
+    """The database's revision, and its options where it has any, or had."""
+    from dmsjournal import migrating
+
+    now = migrating.installed(url)
+    options = f" options={','.join(now.options) or None}" if now.options or before else ""
+    return f"revision={now.revision} {rest}{options}"
+
+
+@app.command()
+def fill(
+    option: Annotated[str, typer.Argument(metavar="OPTION", help="Such as max_dep_identity_version.")],
+    url: Url,
+    batch: Annotated[int, typer.Option(min=1, max=1_000_000, metavar="N", help="Documents a transaction.")] = 1_000,
+    pause: Annotated[int, typer.Option(min=0, metavar="MS", help="Milliseconds between two transactions.")] = 0,
+) -> None:
+    """Fill what an option keeps for the documents that were there before it. Writers go on; after an interruption, run it again.
+
+    Example: dmsjournal fill max_dep_identity_version --batch 5000
+    """
+    from rich.console import Console
+
+    from dmsjournal import filling
+
+    console = Console(stderr=True)
+    with console.status("filling") as status:
+        filled = filling.fill(
+            url, option, batch_size=batch, pause=pause / 1000, progress=lambda n: status.update(f"{n:,} documents looked at")
+        )
+    typer.echo(f"filled={option} documents={filled}")
 
 
 class Engine(StrEnum):
@@ -55,11 +96,20 @@ def sql(
         str | None, typer.Option(help="Revision to go to, or from:to.", show_default="head, head:base with --down")
     ] = None,
     down: Annotated[bool, typer.Option("--down", help="Print the script of a downgrade.")] = False,
+    with_: Annotated[str | None, typer.Option("--with", metavar="OPTION", help="Print the script that adds an option.")] = None,
+    without: Annotated[str | None, typer.Option("--without", metavar="OPTION", help="Print the script that removes it.")] = None,
     lock_timeout: LockTimeout = "5s",
     engine: Annotated[Engine, typer.Option(help="Whose SQL.")] = Engine.postgres,
 ) -> None:
-    """Print the SQL of an upgrade or downgrade. It is for reading, and runs with psql or sqlcmd. No database is needed."""
+    """Print the SQL of an upgrade or downgrade. It is for reading, and runs with psql or sqlcmd. No database is needed.
+
+    Example: dmsjournal sql --with max_dep_identity_version > option.sql
+    """
     from dmsjournal import migrating
 
-    revision = revision or ("head:base" if down else "head")
-    typer.echo(migrating.script(engine, revision, down=down, lock_timeout=lock_timeout), nl=False)
+    if (with_ and without) or ((with_ or without) and down):
+        raise typer.BadParameter("give one of --with, --without and --down")
+    if revision is None and down:
+        revision = "head:base"
+    down, option = down or without is not None, with_ or without
+    typer.echo(migrating.script(engine, revision, down=down, option=option, lock_timeout=lock_timeout), nl=False)

@@ -2,11 +2,28 @@ from collections.abc import Iterator
 
 import pytest
 
+from dmsjournal import migrating
+
 from .races import Race
+
+OPTIONS = ["max_dep_identity_version"]
+WITH_OPTIONS = {"test_edge_races", "test_mix", "test_writers"}  # modules whose races are run with each option as well
+WITHOUT = {  # what commits a rename while the parent is locked: with the option that waits, see test_stored_maximum.py
+    "test_an_edge_dropped_after_the_child_was_renamed_by_another_session",
+}
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    module = metafunc.module.__name__.rpartition(".")[2]
+    if "race" in metafunc.fixturenames and module in WITH_OPTIONS and metafunc.function.__name__ not in WITHOUT:
+        metafunc.parametrize("race", ["journal", *OPTIONS], indirect=True)
 
 
 @pytest.fixture
-def race(url: str) -> Iterator[Race]:
+def race(url: str, request: pytest.FixtureRequest) -> Iterator[Race]:
+    option = getattr(request, "param", "journal")
+    if option != "journal":
+        migrating.upgrade(url, options=[option])
     race = Race(url)
     yield race
     race.close()

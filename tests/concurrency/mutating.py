@@ -21,7 +21,7 @@ def apply(url: str, *edits: Edit) -> None:
     engine = sa.create_engine(url, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool)
     with engine.connect() as conn:
         for text in texts.values():
-            replaced, times = re.subn(r"^CREATE (FUNCTION|VIEW)", r"CREATE OR REPLACE \1", text, flags=re.MULTILINE)
+            replaced, times = re.subn(r"^CREATE (?:OR REPLACE )?(FUNCTION|VIEW)", r"CREATE OR REPLACE \1", text, flags=re.MULTILINE)
             assert times == 1
             conn.execution_options(no_parameters=True).exec_driver_sql(replaced)
 

@@ -217,6 +217,23 @@ class Race:
         versions = {i: (self.reader.seen.get(i), derived[i].change_version) for i in live}
         return {i: (seen, now) for i, (seen, now) in versions.items() if seen != now}
 
+    def wrongly_stored(self) -> list[tuple[int, int, int]]:
+        """Documents that option max_dep_identity_version has at another version than derived, where it says that it is exact.
+
+        A document, its stored version, its derived one.
+        """
+        return [
+            tuple(row)
+            for row in self.look(
+                "SELECT * FROM (SELECT d.DocumentId, "
+                "greatest(d.ContentVersion, d.IdentityVersion, d.MaxDepIdentityVersion) AS stored, "
+                "greatest(d.ContentVersion, d.IdentityVersion, (SELECT max(c.IdentityVersion) FROM dms.ReferenceEdge AS e "
+                "JOIN dms.Document AS c ON c.DocumentId = e.ChildDocumentId WHERE e.ParentDocumentId = d.DocumentId)) AS derived "
+                "FROM dms.Document AS d WHERE NOT EXISTS (SELECT FROM dms.MaxDepIdentityPending)) AS versions "
+                "WHERE stored <> derived"
+            )
+        ]
+
     def newest(self) -> int:
         return self.journal.versions().newest
 

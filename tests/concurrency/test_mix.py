@@ -10,6 +10,7 @@ import pytest
 import sqlalchemy as sa
 
 import dmsjournal as dj
+from dmsjournal import migrating
 
 from .races import CHILD, PARENT, Race, Reader, Writer
 
@@ -165,6 +166,11 @@ def mix(race: Race, seconds: float) -> Counter[str]:
         "SELECT count(*) FROM (SELECT ChangeVersion FROM dms.DocumentChangeEvent GROUP BY 1 HAVING count(*) > 1) AS twice"
     ).scalar_one()
     assert repeated == 0
+    if migrating.installed(race.url).options:
+        race.committed(lambda w: w.sql("SELECT dms.raise_pending()"))  # what writers in REPEATABLE READ left
+        assert race.look("SELECT count(*) FROM dms.MaxDepIdentityPending").scalar_one() == 0
+        assert race.wrongly_stored() == []
+        assert race.missed() == {}
     done["windows"], done["audits"], done["documents"] = len(auditor.windows), auditor.audits, len(auditor.seen)
     print(dict(done))
     return done

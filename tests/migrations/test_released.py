@@ -31,7 +31,7 @@ def test_a_released_file_that_changed_is_found(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("engine", sorted(folder.name for folder in statements.shipped("migrations").iterdir() if folder.is_dir()))
 def test_migrations_call_frozen_files_only_and_all_of_them(engine: str) -> None:
-    texts = [file.read_text(encoding="utf-8") for file in (statements.shipped("migrations") / engine / "versions").glob("*.py")]
+    texts = [file.read_text(encoding="utf-8") for file in (statements.shipped("migrations") / engine).rglob("*.py")]
     called = {name for text in texts for name in re.findall(r'"([a-z]+/[\w.]+)"', text)}
     sql = statements.shipped("sql") / engine
     names = {file.relative_to(sql).as_posix().removesuffix(".sql") for file in sql.rglob("*.sql")}

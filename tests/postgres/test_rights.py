@@ -18,7 +18,7 @@ import sqlalchemy as sa
 from psycopg import sql
 
 import dmsjournal as dj
-from dmsjournal import statements
+from dmsjournal import filling, migrating, statements
 from tests.consumer import PLAN_ID, Consumer, found, past_triggers
 from tests.helpers import (
     PLAN,
@@ -180,6 +180,25 @@ def test_a_pruner_can_do_nothing_else(written: dj.Journal, urls) -> None:
         ):
             with pytest.raises(psycopg.errors.InsufficientPrivilege):
                 pruner.execute(statement)
+
+
+def test_an_option_works_with_the_rights_that_were_granted_before_it(written: dj.Journal, urls, url: str, connections) -> None:
+    migrating.upgrade(url, options=["max_dep_identity_version"])
+    filling.fill(url, "max_dep_identity_version")
+    with client(urls["writer"]) as writer, dj.connect(urls["reader"]) as reader:
+        writer.execute("UPDATE dms.Document SET IdentityVersion = NULL WHERE DocumentId = 1")
+        writer.execute("SELECT dms.horizon()")
+        for of, resource_key_id in reader.resources().items():
+            assert list(reader.changes(of)) == expected_changes(connections[0], resource_key_id)
+        assert commit(connections[0], "SELECT count(*) FROM dms.Document WHERE MaxDepIdentityVersion > ContentVersion") == [(1,)]
+        for statement in (
+            "SELECT FROM dms.MaxDepIdentityPending",
+            "INSERT INTO dms.MaxDepIdentityPending VALUES (1, false)",
+            "SELECT dms.raise_pending()",
+            "SELECT dms.fill_max_dep(1)",
+        ):
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                writer.execute(statement)
 
 
 def test_a_writer_can_do_nothing_to_what_triggers_fill(written: dj.Journal, urls) -> None:

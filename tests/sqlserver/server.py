@@ -71,9 +71,9 @@ class SqlServer:
     def copy_of_template(self) -> Iterator[str]:
         """The URL of a database in which the journal is installed and holds nothing. One is emptied again and again: installing
         takes a stand-in many seconds."""
-        from dmsjournal.migrating import upgrade
+        from dmsjournal.migrating import installed, upgrade
 
-        if self._emptied is None:
+        if self._emptied is None or installed(self._emptied).options:  # a test before added one
             url = self._kept_database.enter_context(self.fresh_database())
             upgrade(url)
             self._keep_connections_to(url)

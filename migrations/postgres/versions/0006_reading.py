@@ -14,6 +14,7 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     run(
+        "checks/no_options.v1",
         "views/ResourceChange.drop",
         "functions/horizon.drop",
     )

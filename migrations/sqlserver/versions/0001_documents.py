@@ -2,7 +2,7 @@
 
 from dmsjournal.migrating import run
 
-revision, down_revision, branch_labels, depends_on = "0001", None, None, None
+revision, down_revision, branch_labels, depends_on = "0001", None, "journal", None
 
 
 def upgrade() -> None:

@@ -15,6 +15,7 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     run(
+        "checks/no_options.v1",
         "views/ResourceChange.drop",
         "procedures/horizon.drop",
         "procedures/oldest_floor.drop",

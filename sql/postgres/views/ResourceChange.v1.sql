@@ -1,8 +1,8 @@
 -- sql/postgres/views/ResourceChange.v1.sql: each live document once, at its derived ChangeVersion, with the one event that witnesses
 -- it (invariant 4): its own event, or the identity event of the child with the newest identity stamp.
 -- Bound it by ChangeVersion, at most by a horizon that was read before: a range reaches both journals' indexes. Bound it by
--- ResourceKeyId too where one resource is read.
-CREATE VIEW dms.ResourceChange
+-- ResourceKeyId too where one resource is read. OR REPLACE: an option that goes leaves it so, and the grants on it stay.
+CREATE OR REPLACE VIEW dms.ResourceChange
     (ResourceKeyId, ChangeVersion, DocumentId, DocumentUuid, ContentVersion, IdentityVersion, KeyValues, WitnessDocumentId, CommittedAt) AS
 SELECT e.ResourceKeyId, e.ChangeVersion, d.DocumentId, d.DocumentUuid, d.ContentVersion, d.IdentityVersion, d.KeyValues,
        d.DocumentId, e.CreatedAt

@@ -1,0 +1,2 @@
+-- sql/postgres/functions/raise_at_commit.drop.sql
+DROP FUNCTION dms.raise_at_commit();
