@@ -325,7 +325,7 @@ def test_nothing_was_overlooked(postgres: set[str], sqlserver: Schemas) -> None:
     """What each migration makes is among the lines that were compared: two empty schemas would agree."""
     for lines, engine in ((postgres, "postgres"), (sqlserver[""], "sqlserver")):
         files = set((statements.shipped("sql") / engine).glob("[tv]*s/*.v*.sql")) - files_of_options(engine)
-        words = re.compile(r"CREATE (TABLE|INDEX|VIEW|SEQUENCE) (?:IF NOT EXISTS )?(?:dms\.)?(\w+)")
+        words = re.compile(r"CREATE (?:OR REPLACE )?(TABLE|INDEX|VIEW|SEQUENCE) (?:IF NOT EXISTS )?(?:dms\.)?(\w+)")
         made = sorted((kind, name.lower()) for file in files for kind, name in words.findall(file.read_text(encoding="utf-8")))
         tables = {line.split(":")[0] for line in lines if ": column " in line} - {"alembic_version"}
         others = re.findall(r"^(\w+): (?:(view|sequence) |index (\w+))", "\n".join(sorted(lines)), re.MULTILINE)
