@@ -99,9 +99,6 @@ SELECT CASE WHEN @status >= 0 THEN 1 ELSE 0 END AS taken;
 }
 COMPARED = ("trigger", "routine", "view")  # by verify, of what schema dms is made of
 
-# Deleting a consumer fails there now and then ("could not determine which collation to use"), in the check of the foreign key that
-# dms.TruncateGuard has on its name; the same statement in the same session passes later. There is no stand-in for that.
-
 # It says that it is SQL Server 2014 at compatibility level 120; what was asked for is there all the same (OPENJSON).
 EDITS = {
     # Only the form without arguments is known, which counts other tables' triggers as well.
@@ -119,6 +116,9 @@ EDITS = {
     "checks/server": {
         "CAST(SERVERPROPERTY(N'ProductVersion') AS nvarchar(128))": "N'15.0.2000.5'",
         "SELECT compatibility_level FROM": "SELECT 150 FROM",
+    },
+    "tables/TruncateGuard.v1": {  # its check fails there now and then: could not determine which collation to use for string comparison
+        "    CONSTRAINT FK_TruncateGuard_ChangeConsumer FOREIGN KEY (Name) REFERENCES dms.ChangeConsumer (Name),\n": "",
     },
     "queries/prune_estimate": {  # sys.allocation_units is missing there
         "sys.partitions AS part INNER JOIN sys.allocation_units AS unit ON unit.container_id = part.partition_id": (
@@ -140,6 +140,9 @@ EXCEPTIONS = {
     "test_installing.py::test_a_script_that_fails_leaves_nothing[False]": Unlike(
         "SET NOEXEC ON is ignored: the batches after an error run, each in a transaction of its own",
         "compiles the batches that follow, and runs none of them",
+    ),
+    "test_deletes_and_key_changes.py::test_truncating_what_holds_history_is_refused[sqlserver-ChangeConsumer]": Unlike(
+        "a foreign key on a text with a collation: could not determine which collation to use", "refuses it (4712)"
     ),
     "test_load.py::test_standard_input[sqlserver]": Unlike(
         "OPENJSON does not resolve escapes, and a program of its own has no stand-in for it", "resolves them"
