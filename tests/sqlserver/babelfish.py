@@ -117,7 +117,7 @@ EDITS = {
         "CAST(SERVERPROPERTY(N'ProductVersion') AS nvarchar(128))": "N'15.0.2000.5'",
         "SELECT compatibility_level FROM": "SELECT 150 FROM",
     },
-    "tables/TruncateGuard.v1": {  # its check fails there now and then: could not determine which collation to use for string comparison
+    "tables/TruncateGuard.v1": {  # its check fails there now and then: which collation is to be used cannot be determined
         "    CONSTRAINT FK_TruncateGuard_ChangeConsumer FOREIGN KEY (Name) REFERENCES dms.ChangeConsumer (Name),\n": "",
     },
     "queries/prune_estimate": {  # sys.allocation_units is missing there
