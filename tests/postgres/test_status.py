@@ -72,7 +72,7 @@ def test_the_shipped_grants_show_a_reader_the_last_stamp(journal: dj.Journal, re
     grants = statements.text_of("postgres", "roles/grants").replace("\\set ON_ERROR_STOP on\n", "")
     name = f"reader_{sa.make_url(connections[0].engine.url).database}"
     with connections[0].connection.driver_connection.cursor() as cursor:
-        cursor.execute(re.sub(r':"(writer|reader)"', name, grants))
+        cursor.execute(re.sub(r':"(writer|reader|pruner)"', name, grants))
     assert reader.status().last_stamp == 1
     with pytest.raises(sa.exc.ProgrammingError, match="permission denied"), reader._pool.begin() as conn:
         conn.exec_driver_sql("SELECT nextval('dms.ChangeVersionSequence')")
