@@ -76,6 +76,8 @@ def _own_server() -> Iterator[EmbeddedPostgres]:
 def _borrowed(url: str, keep: bool) -> Iterator[None]:
     """The database of a URL, which must be empty, and is so again at the end unless it is kept."""
     engine = engine_for(url)
+    if engine.dialect.name != "postgresql":
+        raise dj.UnsupportedCapability("the demo on another server than PostgreSQL", "give --url one, or leave it out")
     try:
         with translated(), engine.connect() as conn:
             if not conn.execute(statements.query("postgres", "is_empty")).scalar_one():

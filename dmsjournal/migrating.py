@@ -77,6 +77,8 @@ def downgrade(url: str | sa.URL, revision: str | None = None, *, without: Collec
     `without` names the options to remove. Those that need more than the revision go as well. Documents stay, and with them the
     sequence their stamps came from. Raises what upgrade raises.
     """
+    if not without and revision is None:
+        raise InvalidRequest("revision", revision, "name one, such as 0003 or base, or an option to remove (without)")
     if not without:
         _checked_revision(revision)
     if isinstance(revision, str) and revision.endswith("@base") and revision != f"{JOURNAL}@base":  # as Alembic writes it

@@ -148,6 +148,8 @@ def as_journal_error(error: exc.DBAPIError) -> JournalError:
         return _missing(code, message, low)
     if number in _WRONG_LOGIN or re.search(r"login failed|password authentication failed|cannot open database", low):
         return DatabaseRefused(code, message, "check the user, the password and the database in the URL", refused="login")
+    if "connection string attribute" in low:
+        return InvalidRequest("url", "***", f"its options are not the driver's ({message})")
     if "encryption not supported" in low:
         return DatabaseRefused(code, message, "give it a certificate; in a test, add ?Encrypt=no to the URL", refused="login")
     if "certificate" in low:
@@ -228,7 +230,7 @@ def _told(error: exc.DBAPIError) -> tuple[int | None, str]:
     text = " ".join(" ".join(str(argument) for argument in getattr(error.orig, "args", ()) or (error.orig,)).split())
     number = re.search(r"\((\d+)\) \(SQL\w+\)", text)
     message = re.sub(r"\s*\(\d+\) \(SQL\w+\).*$", "", text)
-    message = re.sub(r"^.*?DDBC Error:\s*", "", message)
+    message = re.sub(r"^.*?DDBC Error:\s*(?:\[Microsoft\])?", "", message)
     message = re.sub(r"^.*?(?:\[SQL Server\]|\[ODBC Driver \d+ for SQL Server\](?!\[))\s*", "", message)
     if number is None:
         return next((ours for ours, words in _OURS_BY_WORDS.items() if re.match(words, message)), None), message
