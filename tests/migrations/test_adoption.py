@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,12 @@ THEIRS = re.compile(
     r"theirs|theirview|their_function|body|note|projectname|resourcename|resourceversion|resource_names|document_names|signal_content|document_content",
     re.I,
 )
+
+
+def one_now(names: Iterable[str]) -> list[Any]:
+    """The first in `make test`, the others in the long runs."""
+    return [pytest.param(name, marks=pytest.mark.long if place else ()) for place, name in enumerate(names)]
+
 
 shapes = pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 
@@ -530,10 +536,11 @@ def start(url: str, steps: int) -> "subprocess.Popen[bytes]":
 
 
 @pytest.mark.acceptance("54")
-@shapes
+@pytest.mark.parametrize("name", one_now(SHAPES))
 def test_killed_after_every_few_steps_it_ends_as_if_it_had_not_been(
-    empty: str, admin: sa.Connection, fresh: sa.Connection, shape: Shape
+    empty: str, admin: sa.Connection, fresh: sa.Connection, name: str
 ) -> None:
+    shape = SHAPES[name]
     shape.create(admin)
     shape.fill(admin)
     steps = random.Random(54)
@@ -679,7 +686,7 @@ class Copy:
 
 
 @pytest.mark.acceptance("54")
-@pytest.mark.parametrize("name", ["bare", "versions and names", "versions and ids"])
+@pytest.mark.parametrize("name", one_now(["bare", "versions and names", "versions and ids"]))
 def test_writers_go_on_and_nothing_of_theirs_is_lost_or_seen_twice(
     empty: str, admin: sa.Connection, fresh: sa.Connection, name: str
 ) -> None:
