@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
@@ -31,11 +31,11 @@ from dmsjournal.errors import (
     UnsupportedCapability,
 )
 from dmsjournal.session import Session
+from dmsjournal.windows import LOWEST_ID
 
 JOURNALED = "0005"  # from this revision on every write is journaled; the next one lets readers in
 
 _TABLES = ("ResourceKey", "Document", "DocumentCache", "ReferenceEdge")
-_LOWEST = -(2**63)
 _MADE = re.compile(r"^CREATE (?:TABLE|VIEW|SEQUENCE|FUNCTION|PROCEDURE) (?:IF NOT EXISTS )?dms\.(\w+)", re.MULTILINE)
 _TRIGGER = re.compile(r"^CREATE TRIGGER (?:dms\.)?(\w+)", re.MULTILINE)
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0  # seconds, before a lock is tried for again
@@ -113,18 +113,18 @@ def adopt(
     to adopt; Unavailable where a lock was not to be had: what was done so far is kept; UnsupportedCapability on SQL Server.
     Source: docs/dba/adopt.md.
     """
-    for name, value, least in (("batch_size", batch_size, 1), ("tries", tries, 1), ("pause", pause, 0)):
+    for parameter, value, least in (("batch_size", batch_size, 1), ("tries", tries, 1), ("pause", pause, 0)):
         if value < least:
-            raise InvalidRequest(name, value, f"ask for {least} or more")
+            raise InvalidRequest(parameter, value, f"ask for {least} or more")
     migrating.checked_lock_timeout(lock_timeout)
     engine = engine_for(url)
-    if not module_of(statements.engine_name(engine.dialect.name)).ADOPTS:
+    name = statements.engine_name(engine.dialect.name)
+    if not module_of(name).ADOPTS:
         raise UnsupportedCapability(
             "tables of another program cannot be adopted on SQL Server", "install into an empty schema dms, and load the documents"
         )
     try:
         with translated(), engine.connect().execution_options(isolation_level="AUTOCOMMIT") as kept:
-            name = statements.engine_name(engine.dialect.name)
             run = _Run(
                 url,
                 name,
@@ -237,7 +237,7 @@ class _Run:
             checks.append(partial(self.kept.execute, "adopt_check_stamps"))
         found = []
         for check in checks:
-            with suppress(NotInstalled) if misshapen else _as_it_is(), translated():
+            with suppress(NotInstalled) if misshapen else nullcontext(), translated():
                 found += [_finding(row) for row in check()]
         return found
 
@@ -317,7 +317,7 @@ class _Run:
         """
         key = f"{name}, new stamps" if self.new_stamps else name
         reached = self.kept.execute("adopt_reached", fill=key).scalar_one_or_none()
-        after, done = _LOWEST if reached is None else reached, 0
+        after, done = LOWEST_ID if reached is None else reached, 0
         while (batch := self._retried(partial(self._batch, name, after, key))) is not None:
             after, done = batch[0], done + batch[1]
             self._tell(step, done)
@@ -392,11 +392,6 @@ class _Run:
 
 def _finding(row: Any) -> Finding:
     return Finding(row.subject, row.found, row.remedy)
-
-
-@contextmanager
-def _as_it_is() -> Iterator[None]:
-    yield
 
 
 def _may_succeed(error: JournalError) -> bool:

@@ -103,9 +103,9 @@ def translated() -> Iterator[None]:
         raise raised from error
     except (exc.NoSuchModuleError, ModuleNotFoundError) as error:
         raise UnsupportedCapability(f"the database driver is missing ({error})", "install the driver that the URL names") from error
-    except Exception as error:
-        if type(error).__name__ == "ConnectionStringParseError":  # mssql-python's, of no class that SQLAlchemy knows
-            raise InvalidRequest("url", "***", f"its options are not the driver's ({error})") from error
-        if not isinstance(error, UnicodeEncodeError):
-            raise
+    except UnicodeEncodeError as error:
         raise InvalidRequest("value", error.object, "it holds an unpaired surrogate, which is no character") from error
+    except Exception as error:
+        if type(error).__name__ != "ConnectionStringParseError":  # mssql-python's, of no class that SQLAlchemy knows
+            raise
+        raise InvalidRequest("url", "***", f"its options are not the driver's ({error})") from error

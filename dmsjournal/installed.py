@@ -43,8 +43,7 @@ def shipped_objects(session: Session) -> dict[tuple[str, str], Shipped]:
 
     module = module_of(session.engine)
     found: dict[tuple[str, str], Shipped] = {}
-    revisions = [revision for name in ("revision", "options") for revision in session.execute(name).scalars()]
-    for file in migrating.installed_files(session.engine, revisions):
+    for file in migrating.installed_files(session.engine, session.execute("revisions").scalars()):
         text = statements.text_of(session.engine, file)
         for dropped in _DROPPED.findall(text):
             found = {key: shipped for key, shipped in found.items() if key[1] != dropped.lower()}

@@ -23,7 +23,7 @@ from dmsjournal.key_changes import KeyChange, key_changes_page
 from dmsjournal.pages import Change, ChangePage, change_page, snapshot_page
 from dmsjournal.registry import Registry
 from dmsjournal.resources import ResourceKey
-from dmsjournal.revisions import option_of
+from dmsjournal.revisions import journal_revision, option_of
 from dmsjournal.session import Session
 from dmsjournal.status import Status, read_status
 from dmsjournal.stored import StoredDocument, read_documents
@@ -91,7 +91,7 @@ class Journal:
                 yield conn
         except NotInstalled as error:
             self._is_installed, had = False, self._options
-            found = self._revision()
+            found = journal_revision(self._revisions())
             if found is not None and found >= REVISION and had:
                 raise Unavailable("an option of the journal was removed meanwhile") from error.__cause__
             raise NotInstalled(found, error.needed) from error.__cause__
@@ -99,28 +99,22 @@ class Journal:
     def _check_installed(self) -> None:
         """Raises NotInstalled where the journal is absent or older: documents may be there without it. Notes its options."""
         try:
-            found, options = self._revision(), self._revisions_of_options()
+            revisions = self._revisions()
         except DatabaseRefused as error:
             if error.refused != "right":
                 raise
-            found, options = REVISION, []  # a role that may not look is told by the tables themselves
+            revisions = [REVISION]  # a role that may not look is told by the tables themselves
+        found = journal_revision(revisions)
         if found is None or found < REVISION:
             raise NotInstalled(found, REVISION)
-        self._options = frozenset(name for revision in options if (name := option_of(revision)))
+        self._options = frozenset(name for revision in revisions if (name := option_of(revision)))
         self._is_installed = True
 
-    def _revision(self) -> str | None:
-        """The revision that is installed, None where none is."""
+    def _revisions(self) -> list[str]:
+        """The revisions that are installed, the journal's and the options'; none where nothing is."""
         try:
             with translated(), self._pool.begin() as conn:
-                return Session(conn, self._engine).execute("revision").scalar()
-        except NotInstalled:
-            return None
-
-    def _revisions_of_options(self) -> list[str]:
-        try:
-            with translated(), self._pool.begin() as conn:
-                return list(Session(conn, self._engine).execute("options").scalars())
+                return list(Session(conn, self._engine).execute("revisions").scalars())
         except NotInstalled:
             return []
 

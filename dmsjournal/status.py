@@ -140,7 +140,7 @@ def read_status(session: Session, horizon: Horizon) -> Status:
         server=server.server,
         database=server.database_name,
         database_bytes=server.database_bytes,
-        revisions=tuple(sorted(session.execute("revision").scalars())),
+        revisions=tuple(session.execute("revisions").scalars()),
         oldest=oldest,
         newest=newest,
         last_stamp=last_stamp,

@@ -35,7 +35,6 @@ UNTRANSLATED = {  # the queries that are not compared: each with what is said of
     **dict.fromkeys(["lock_creation", "lock_identities", "share_identities"], "Execute: .* sys.sp_getapplock"),
     "connect": "XACT_ABORT = ON",  # settings of SQL Server's
     "is_empty": "function schema_id",  # its catalog
-    **dict.fromkeys(["revision", "options"], "allowed as placeholders"),  # LIKE with a class of characters
     "change_page_stored": "maxdepidentity",  # of an option, which the histories do not have: tests/acceptance/test_options.py
     "find_documents": "OPENJSON … WITH",  # and it goes by KeyValuesHash, which is SQL Server's alone
     # Those that write, whose rows go through the triggers:
@@ -55,7 +54,7 @@ OPERATIONS = re.compile(
 COMPARED = [
     *("change_page", "deletes", "key_changes", "snapshot_page", "window_quantiles", "derive", "documents", "edges_of"),
     *("find_by_uuid", "floors", "identity_closure", "lock_documents", "ping", "read_documents", "referrer"),
-    *("resource_keys", "used_uuids"),
+    *("resource_keys", "revisions", "used_uuids"),
 ]
 UNORDERED = {"documents", "edges_of", "floors", "used_uuids"}
 
