@@ -43,6 +43,16 @@ def write(journal: dj.Journal, *documents: dj.Document) -> list[int]:
         return [written.document_id for written in tx.upsert_many(documents)]
 
 
+def populate(url: str) -> None:
+    """Documents 1 to 4: a student whose identity changed after its plan did, a school that was deleted, one that was not."""
+    with dj.connect(url) as journal:
+        student = document(STUDENT, 1, body={"name": "Ada"})
+        write(journal, student, document(PLAN, 1, student), document(SCHOOL, 1), document(SCHOOL, 2))
+        with journal.write() as tx:
+            tx.rekey(STUDENT, {"studentId": 1}, {"studentId": 2})
+            tx.delete(SCHOOL, {"schoolId": 1})
+
+
 def newest(journal: dj.Journal) -> int:
     return journal.versions().newest
 

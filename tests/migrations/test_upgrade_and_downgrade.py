@@ -23,20 +23,11 @@ from tests.helpers import (
     drawn,
     expected_changes,
     newest,
+    populate,
     write,
 )
 
 REVISIONS = ["0001", "0002", "0003", "0004", "0005", "0006"]
-
-
-def populate(url: str) -> None:
-    """Documents 1 to 4: a student whose identity changed after its plan did, a school that was deleted, one that was not."""
-    with dj.connect(url) as journal:
-        student = document(STUDENT, 1, body={"name": "Ada"})
-        write(journal, student, document(PLAN, 1, student), document(SCHOOL, 1), document(SCHOOL, 2))
-        with journal.write() as tx:
-            tx.rekey(STUDENT, {"studentId": 1}, {"studentId": 2})
-            tx.delete(SCHOOL, {"schoolId": 1})
 
 
 def without_event(connection: sa.Connection) -> list[tuple[int]]:

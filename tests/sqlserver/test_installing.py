@@ -7,30 +7,17 @@ import dmsjournal as dj
 from dmsjournal import migrating, statements
 from tests.helpers import (
     PLAN,
-    SCHOOL,
-    STUDENT,
     change_identity,
     commit,
-    document,
     document_events,
     drawn,
     expected_changes,
     newest,
+    populate,
     unjournaled,
-    write,
 )
 
 from .conftest import catalog
-
-
-def populate(url: str) -> None:
-    """Documents 1 to 4: a student whose identity changed after its plan did, a school that was deleted, one that was not."""
-    with dj.connect(url) as journal:
-        student = document(STUDENT, 1, body={"name": "Ada"})
-        write(journal, student, document(PLAN, 1, student), document(SCHOOL, 1), document(SCHOOL, 2))
-        with journal.write() as tx:
-            tx.rekey(STUDENT, {"studentId": 1}, {"studentId": 2})
-            tx.delete(SCHOOL, {"schoolId": 1})
 
 
 def run(url: str, script: str) -> None:

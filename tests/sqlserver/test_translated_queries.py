@@ -34,7 +34,6 @@ UNTRANSLATED = {  # the queries that are not compared: each with what is said of
     **dict.fromkeys(["begin_page", "horizon"], "Execute: EXECUTE dms.horizon"),  # it looks at SQL Server's locks
     **dict.fromkeys(["lock_creation", "lock_identities", "share_identities"], "Execute: .* sys.sp_getapplock"),
     "connect": "XACT_ABORT = ON",  # settings of SQL Server's
-    "is_empty": "function schema_id",  # its catalog
     "change_page_stored": "maxdepidentity",  # of an option, which the histories do not have: tests/acceptance/test_options.py
     "find_documents": "OPENJSON … WITH",  # and it goes by KeyValuesHash, which is SQL Server's alone
     # Those that write, whose rows go through the triggers:
@@ -42,7 +41,6 @@ UNTRANSLATED = {  # the queries that are not compared: each with what is said of
     **dict.fromkeys(["insert_edges", "update_documents"], "OPENJSON … WITH"),
     **dict.fromkeys(["rekey_documents", "update_bodies", "update_edges"], "Update: UPDATE"),
     "delete_document": "OUTPUT",
-    "drop_schema": "Drop: DROP VIEW",
 }
 
 # What keeps a journal goes by the catalog, by locks and by what others write: tests/acceptance/ runs it on any SQL Server.
