@@ -84,7 +84,7 @@ def parser() -> argparse.ArgumentParser:
     prunes = parser.add_argument_group("prune")
     prunes.add_argument("--pruned", type=positive, default=5_000_000, help="events to prune")
     prunes.add_argument("--batch-size", type=positive, default=2_000, help="rows of a transaction of the prune")
-    prunes.add_argument("--pause", type=int, default=0, help="milliseconds between two of its transactions")
+    prunes.add_argument("--pause", type=int, default=5, help="milliseconds between two of its transactions")
     prunes.add_argument("--writers", type=positive, default=1, help="sessions that update documents meanwhile")
     return parser
 

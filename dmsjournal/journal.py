@@ -276,7 +276,7 @@ class Journal:
         journals: Collection[str] | None = None,
         force: bool = False,
         batch_size: int = pruning.BATCH_SIZE,
-        pause: timedelta = timedelta(),
+        pause: timedelta = pruning.PAUSE,
         max_runtime: timedelta | None = None,
         dry_run: bool = False,
         progress: pruning.Progress | None = None,
@@ -288,7 +288,7 @@ class Journal:
         must be given; the lowest counts. It stops at the slowest registered consumer, the result's `held_by`, unless `force` is
         true. `journals`: names out of pruning.JOURNALS, all without it; changes expire at the higher floor of
         DocumentChangeEvent and IdentityChangeEvent. `batch_size`: rows a transaction, 1 to 50,000 (2,000 on SQL Server), with a
-        `pause` after each. It ends after `max_runtime`, between two batches. `dry_run` deletes nothing: the result has the
+        `pause` (5 ms) after each. It ends after `max_runtime`, between two batches. `dry_run` deletes nothing: the result has the
         rows, and about the bytes, that would go. `progress` is called before the first batch and after each. Documents stay.
         Raises InvalidRequest; Unavailable, also while another prune runs, naming its session. Source: docs/how-it-works.md,
         Pruning.

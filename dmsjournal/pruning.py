@@ -28,6 +28,7 @@ JOURNALS = {  # and the statement that prunes each
     "KeyChangeEvent": "prune_key_changes",
     "DocumentDeleteEvent": "prune_deletes",
 }
+PAUSE = timedelta(milliseconds=5)  # without it a prune takes a whole core from writers; docs/operator/prune.md has the figures
 BATCH_SIZE = 2_000
 
 

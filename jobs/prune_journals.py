@@ -51,7 +51,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--older-than", metavar="AGE", help="delete what is older, such as 90d")
     parser.add_argument("--keep-at-least", type=int, metavar="N", help="the newest N document events stay, whatever their age")
     parser.add_argument("--batch-size", type=int, default=pruning.BATCH_SIZE, metavar="N", help="rows to delete in one transaction")
-    parser.add_argument("--pause", default="0s", metavar="TIME", help="wait so long after each batch, such as 100ms")
+    parser.add_argument("--pause", default="5ms", metavar="TIME", help="wait so long after each batch, such as 100ms")
     parser.add_argument("--max-runtime", metavar="TIME", help="stop after so long, such as 2h")
     parser.add_argument("--log-level", default="info", choices=("debug", "info", "warning", "error"))
     return parser
