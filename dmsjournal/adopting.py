@@ -28,14 +28,12 @@ from dmsjournal.errors import (
     MigrationRefused,
     NotInstalled,
     Unavailable,
-    UnsupportedCapability,
 )
 from dmsjournal.session import Session
-from dmsjournal.windows import LOWEST_ID
+from dmsjournal.windows import LOWEST_ID, checked_size
 
 JOURNALED = "0005"  # from this revision on every write is journaled; the next one lets readers in
 
-_TABLES = ("ResourceKey", "Document", "DocumentCache", "ReferenceEdge")
 _MADE = re.compile(r"^CREATE (?:TABLE|VIEW|SEQUENCE|FUNCTION|PROCEDURE) (?:IF NOT EXISTS )?dms\.(\w+)", re.MULTILINE)
 _TRIGGER = re.compile(r"^CREATE TRIGGER (?:dms\.)?(\w+)", re.MULTILINE)
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0  # seconds, before a lock is tried for again
@@ -67,8 +65,9 @@ class Finding:
 class Step:
     """A step of an adoption.
 
-    `kind` is "short" (a transaction of its own, no longer than a moment), "online" (long, but no writer waits) or "batches".
-    `lock` is the strongest that it takes on a table. `rows` is how many it reads or writes, by the database's own estimate.
+    `kind` is "short" (a transaction of its own, no longer than a moment), "online" (long, but no writer waits), "batches", or
+    "scan" (SQL Server: one statement that reads the table, and writers wait for its end). `lock` is the strongest that it takes on
+    a table. `rows` is how many it reads or writes, by the database's own estimate.
     """
 
     name: str
@@ -104,32 +103,30 @@ def adopt(
 ) -> Adoption:
     """Installs the journal on a dms.Document and a dms.ReferenceEdge of another program, while its writers go on.
 
-    `dry_run` checks and plans, and changes nothing. Units: `batch_size` is rows (1 or more), `pause` is seconds between batches
-    (0 or more), `lock_timeout` is as in migrating.upgrade, and is waited for at most `tries` times (1 or more). `new_stamps` gives
-    every document a new stamp, whatever versions it has. A change of `content_columns` counts as changed content, where programs do
-    not signal it. Killed at any moment, it goes on when it is called again. A database that is adopted already is left alone.
+    `dry_run` checks and plans, and changes nothing. Units: `batch_size` is rows (1 to 50,000; on SQL Server to 2,000, since more
+    would lock the table), `pause` is seconds between batches (0 or more), `lock_timeout` is as in migrating.upgrade, and is waited
+    for at most `tries` times (1 or more). `new_stamps` gives every document a new stamp, whatever versions it has. A change of
+    `content_columns` counts as changed content, where programs do not signal it. Killed at any moment, it goes on when it is called
+    again. A database that is adopted already is left alone.
 
     Raises AdoptionRefused, with all that is in the way and nothing changed; InvalidRequest; MigrationRefused where there is nothing
-    to adopt; Unavailable where a lock was not to be had: what was done so far is kept; UnsupportedCapability on SQL Server.
+    to adopt; Unavailable where a lock was not to be had: what was done so far is kept.
     Source: docs/dba/adopt.md.
     """
-    for parameter, value, least in (("batch_size", batch_size, 1), ("tries", tries, 1), ("pause", pause, 0)):
+    for parameter, value, least in (("tries", tries, 1), ("pause", pause, 0)):
         if value < least:
             raise InvalidRequest(parameter, value, f"ask for {least} or more")
     migrating.checked_lock_timeout(lock_timeout)
     engine = engine_for(url)
     name = statements.engine_name(engine.dialect.name)
-    if not module_of(name).ADOPTS:
-        raise UnsupportedCapability(
-            "tables of another program cannot be adopted on SQL Server", "install into an empty schema dms, and load the documents"
-        )
     try:
+        checked_size("batch_size", batch_size, module_of(name).LARGEST_BATCH)
         with translated(), engine.connect().execution_options(isolation_level="AUTOCOMMIT") as kept:
             run = _Run(
                 url,
                 name,
                 engine,
-                Session(kept, name),
+                kept,
                 batch_size,
                 pause,
                 lock_timeout,
@@ -158,7 +155,7 @@ class _Run:
     url: str | sa.URL
     engine: str
     pool: sa.Engine
-    kept: Session
+    kept: sa.Connection
     batch_size: int
     pause: float
     lock_timeout: str
@@ -191,13 +188,13 @@ class _Run:
                 with translated():
                     work.perform(work.step)
             except DatabaseRefused:  # such as a null that was written after all: nothing is taken for filled the next time
-                self.kept.execute("adopt_reset")
+                self._ask("adopt_reset")
                 raise
         return Adoption([work.step for work in works], notes, migrating.current(self.url))
 
     def _found(self) -> tuple[str | None, bool]:
         """The revision that the database is at, and whether an adoption has brought the triggers."""
-        state = self.kept.execute("adopt_state").one()
+        state = self._ask("adopt_state").one()
         if not state.has_documents:
             raise MigrationRefused("there is no dms.Document to adopt", "Run dmsjournal upgrade, which makes one.")
         revision = migrating.current(self.url) if state.has_versions else None
@@ -225,16 +222,16 @@ class _Run:
 
     def _of_rows(self, misshapen: bool) -> list[Finding]:
         """What is wrong with the rows, as far as the tables' shape lets them be read."""
-        state = self.kept.execute("adopt_state").one()
-        checks: list[Callable[[], Any]] = [partial(self.kept.execute, "adopt_check_documents")]
+        state = self._ask("adopt_state").one()
+        checks: list[Callable[[], Any]] = [partial(self._ask, "adopt_check_documents")]
         if state.has_edges:
-            checks.append(partial(self.kept.execute, "adopt_check_edges"))
+            checks.append(partial(self._ask, "adopt_check_edges"))
         if state.has_names:
-            checks.append(partial(self.kept.execute, "adopt_check_names"))
+            checks.append(partial(self._ask, "adopt_check_names"))
         if state.has_resource_key_id and state.has_resources:
-            checks.append(partial(self.kept.execute, "adopt_check_resources", has_names=state.has_names))
+            checks.append(partial(self._ask, "adopt_check_resources", has_names=state.has_names))
         if state.has_stamps and not self.new_stamps:
-            checks.append(partial(self.kept.execute, "adopt_check_stamps"))
+            checks.append(partial(self._ask, "adopt_check_stamps"))
         found = []
         for check in checks:
             with suppress(NotInstalled) if misshapen else nullcontext(), translated():
@@ -245,10 +242,9 @@ class _Run:
         """Runs a query beside the document tables as the migrations make them, in a transaction that is rolled back."""
         with self.pool.connect() as conn:
             try:
-                for table in _TABLES:
-                    migrating.run_batch(
-                        conn, module_of(self.engine).as_model(statements.text_of(self.engine, f"tables/{table}.v1"))
-                    )
+                module = module_of(self.engine)
+                for file in module.MODEL:
+                    migrating.run_batch(conn, module.as_model(statements.text_of(self.engine, file)))
                 for batch in statements.batches(statements.text_of(self.engine, "adopting/model")):
                     migrating.run_batch(conn, batch)
                 return Session(conn, self.engine).execute(query, **binds).all()
@@ -261,11 +257,11 @@ class _Run:
         early: list[_Work] = []
         late: list[_Work] = []
         for row in self._of_catalog("adopt_plan", is_switched=switched):
-            kind = {"file": "short", "fill": "batches"}.get(row.kind, row.kind)
+            kind = {"file": "short", "fill": "batches", "index": "online"}.get(row.kind, row.kind)
             work = _Work(Step(row.name, kind, row.lock, row.estimated_rows), self._performing(row.kind, row.statement))
             (late if row.is_after_switch else early).append(work)
-        rows = self.kept.execute("adopt_estimates").one()
-        held = "SHARE ROW EXCLUSIVE"
+        rows = self._ask("adopt_estimates").one()
+        held = module_of(self.engine).HELD
         if not switched:
             early.append(_Work(Step("bring the triggers: from here on every write is journaled", "short", held, 0), self._switch))
         if self.content_columns:
@@ -285,7 +281,9 @@ class _Run:
         if kind == "fill":
             return partial(self._fill, statement)
         if kind == "online":
-            return lambda step: migrating.run_batch(self.kept.conn, statement)
+            return lambda step: migrating.run_batch(self.kept, statement)
+        if kind == "index":
+            return lambda step: self._retried(lambda: self._outside(statement))
         if kind == "file":
             return lambda step: self._short(statement)
         return lambda step: self._retried(lambda: self._in_transaction([statement]))
@@ -304,9 +302,9 @@ class _Run:
         self._short("adopting/content", lambda session: session.execute("adopt_content", columns=self.content_columns))
 
     def _verify(self, step: Step) -> None:
-        faults = [_finding(row) for row in self.kept.execute("adopt_faults")]
+        faults = [_finding(row) for row in self._ask("adopt_faults")]
         if faults:
-            self.kept.execute("adopt_reset")
+            self._ask("adopt_reset")
             raise AdoptionRefused(faults)
 
     def _fill(self, name: str, step: Step) -> None:
@@ -316,7 +314,7 @@ class _Run:
         all fills begin again.
         """
         key = f"{name}, new stamps" if self.new_stamps else name
-        reached = self.kept.execute("adopt_reached", fill=key).scalar_one_or_none()
+        reached = self._ask("adopt_reached", fill=key).scalar_one_or_none()
         after, done = LOWEST_ID if reached is None else reached, 0
         while (batch := self._retried(partial(self._batch, name, after, key))) is not None:
             after, done = batch[0], done + batch[1]
@@ -341,11 +339,11 @@ class _Run:
     # How it is done
 
     def _alone(self) -> None:
-        if not self.kept.execute("adopt_alone").scalar_one():
+        if not self._ask("adopt_alone").scalar_one():
             raise Unavailable("another adoption is on its way", "wait for it to end")
 
     def _run_online(self, name: str) -> None:
-        migrating.run_batch(self.kept.conn, statements.text_of(self.engine, name))
+        migrating.run_batch(self.kept, statements.text_of(self.engine, name))
 
     def _short(self, name: str, first: Callable[[Session], object] | None = None) -> None:
         """Runs a file in a transaction of its own, with a lock timeout."""
@@ -359,6 +357,18 @@ class _Run:
                 first(Session(conn, self.engine))
             for batch in batches:
                 migrating.run_batch(conn, batch)
+
+    def _outside(self, statement: str) -> None:
+        """Runs a statement in no transaction, with a lock timeout."""
+        with translated():
+            self._give_up_soon(self.kept)
+            try:
+                migrating.run_batch(self.kept, statement)
+            finally:
+                self._run_online("adopting/online")
+
+    def _ask(self, name: str, /, **binds: object) -> sa.Result[Any]:
+        return Session(self.kept, self.engine).execute(name, **binds)
 
     def _give_up_soon(self, conn: sa.Connection) -> None:
         text = module_of(self.engine).lock_timeout(self.lock_timeout)

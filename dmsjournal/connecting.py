@@ -21,16 +21,10 @@ _DRIVERS = {"psycopg": "postgres"}  # the package that an error comes from; all 
 
 def engine_for(url: str | sa.URL) -> sa.Engine:
     """A pool of connections for a SQLAlchemy URL. Raises InvalidRequest, which never shows the URL's password."""
-    try:
-        parsed = sa.make_url(url)
-    except (exc.ArgumentError, ValueError) as error:
-        raise InvalidRequest("url", "***", f"write it as {' or '.join(examples())}") from error
-    written, _, driver = parsed.drivername.partition("+")
-    dialect = _DIALECTS.get(written, written)
-    if dialect not in statements.ENGINES:
-        raise InvalidRequest("url", shown(parsed), f"this version speaks {' and '.join(examples())}")
+    parsed, dialect = _parsed(url)
     name = statements.engine_name(dialect)
     module = module_of(name)
+    driver = parsed.drivername.partition("+")[2]
     driver = driver or module.DRIVERS[0]
     if driver not in module.DRIVERS:
         spoken = " and ".join(f"{dialect}+{known}://" for known in module.DRIVERS)
@@ -50,6 +44,24 @@ def engine_for(url: str | sa.URL) -> sa.Engine:
 
     sa.event.listen(engine, "connect", prepare)
     return engine
+
+
+def engine_name_of(url: str | sa.URL) -> str:
+    """The name of a URL's engine: postgres or sqlserver. Raises InvalidRequest, which never shows the URL's password."""
+    return statements.engine_name(_parsed(url)[1])
+
+
+def _parsed(url: str | sa.URL) -> tuple[sa.URL, str]:
+    """A URL and the name of its dialect. Raises InvalidRequest."""
+    try:
+        parsed = sa.make_url(url)
+    except (exc.ArgumentError, ValueError) as error:
+        raise InvalidRequest("url", "***", f"write it as {' or '.join(examples())}") from error
+    written = parsed.drivername.partition("+")[0]
+    dialect = _DIALECTS.get(written, written)
+    if dialect not in statements.ENGINES:
+        raise InvalidRequest("url", shown(parsed), f"this version speaks {' and '.join(examples())}")
+    return parsed, dialect
 
 
 def module_of(engine: str) -> Any:
@@ -81,6 +93,11 @@ def is_duplicate(error: exc.DBAPIError) -> bool:
 def is_locked_out(error: BaseException | None) -> bool:
     """Whether a driver's error says that a lock was not to be had."""
     return isinstance(error, exc.DBAPIError) and bool(_module_of(error).is_locked_out(error))
+
+
+def message_of(error: BaseException | None) -> str:
+    """What the database said in a driver's error, in one line; empty for another error."""
+    return str(_module_of(error).message_of(error)) if isinstance(error, exc.DBAPIError) else ""
 
 
 def _module_of(error: exc.DBAPIError) -> Any:

@@ -22,8 +22,8 @@ class Consumer:
     """A registered consumer, and how far it has read.
 
     It has read everything up to (change_version, document_id), that one included; `document_id` is None where it has read the
-    version in full. `lag` is how many versions it is behind newest. `state` is "current"; or "expired" where events that it has not
-    read are pruned; or "diverged" where the database was restored to an earlier state than the one that it has read.
+    version in full. `lag` is how many versions newest is above `through`. `state` is "current"; or "expired" where events that it
+    has not read are pruned; or "diverged" where the database was restored to an earlier state than the one that it has read.
     """
 
     name: str
@@ -140,11 +140,11 @@ def checked_name(name: object) -> str:
 def slowest_consumer(session: Session, newest: int) -> Consumer | None:
     """The consumer that needs the lowest version, None where none is registered. Its state is not looked at."""
     row = session.execute("slowest_consumer").first()
-    return None if row is None else _consumer(row, newest, "current")
+    return None if row is None else consumer_of(row, newest)
 
 
 def _read(session: Session, newest: int, name: str | None = None) -> Sequence[Consumer]:
-    return [_consumer(row, newest, _state(row)) for row in session.execute("consumers", name=name)]
+    return [consumer_of(row, newest, _state(row)) for row in session.execute("consumers", name=name)]
 
 
 def _one(session: Session, newest: int, name: str) -> Consumer:
@@ -154,7 +154,8 @@ def _one(session: Session, newest: int, name: str) -> Consumer:
     return found[0]
 
 
-def _consumer(row: Any, newest: int, state: str) -> Consumer:
+def consumer_of(row: Any, newest: int, state: str = "current") -> Consumer:
+    """A row (name, change_version, document_id, updated_at) as a consumer: here alone is said how far behind newest it is."""
     document_id = None if row.document_id == HIGHEST_ID else row.document_id
     lag = max(0, newest - _through(row.change_version, row.document_id))
     return Consumer(row.name, row.change_version, document_id, lag, state, row.updated_at)

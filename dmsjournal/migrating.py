@@ -22,7 +22,7 @@ from alembic.script import ScriptDirectory
 
 from dmsjournal import statements
 from dmsjournal.branches import JOURNAL, with_options
-from dmsjournal.connecting import engine_for, is_locked_out, module_of, translated
+from dmsjournal.connecting import engine_for, is_locked_out, message_of, module_of, translated
 from dmsjournal.errors import DatabaseRefused, InvalidRequest, MigrationRefused, NotInstalled, Unavailable, near_matches
 from dmsjournal.revisions import journal_revision, needed_by, option_of
 
@@ -318,6 +318,11 @@ def _refusals() -> Iterator[None]:
         raise MigrationRefused(
             "a lock that the migration needs is held by another session",
             "See who holds it (docs/dba/locks.md); wait for that session to end, or give --lock-timeout more.",
+        ) from error
+    except NotInstalled as error:
+        raise MigrationRefused(
+            f"the database lacks what the migration needs ({message_of(error.__cause__)})",
+            "Something of the journal was dropped or renamed: dmsjournal verify names it.",
         ) from error
     except DatabaseRefused as error:
         if error.code is None or error.refused == "login":

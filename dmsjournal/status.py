@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
+from dmsjournal.consumers import consumer_of
 from dmsjournal.horizon import Horizon
 from dmsjournal.session import Session
 from dmsjournal.windows import MAX_VERSION, ChangeVersions
@@ -58,8 +59,9 @@ class JournalStatus:
 class ConsumerStatus:
     """A registered consumer: how far it is behind the horizon.
 
-    `lag_seconds` is the age of the first event at or below the horizon that it has not read, 0 where there is none. `is_expired`:
-    events that it has not read are pruned, so it must read in full.
+    `lag_versions` is Consumer.lag: inside a version, that version is not read yet. `lag_seconds` is the age of the first event at
+    or below the horizon that it has not read, 0 where there is none. `is_expired`: events that it has not read are pruned, so it
+    must read in full.
     """
 
     name: str
@@ -169,18 +171,18 @@ def _holders(session: Session) -> tuple[Holder, ...]:
 
 
 def _consumers(session: Session, events: _Events, oldest: int) -> tuple[ConsumerStatus, ...]:
-    found = session.execute("status_consumers").all()
-    events.look_up(row.change_version + 1 for row in found)  # in one statement
+    found = [consumer_of(row, events.newest) for row in session.execute("status_consumers")]
+    events.look_up(consumer.through + 1 for consumer in found)  # in one statement
     return tuple(
         ConsumerStatus(
-            row.name,
-            row.change_version,
-            max(0, events.newest - row.change_version),
-            events.age(row.change_version + 1, events.newest),
-            row.change_version + 1 < oldest,
-            row.updated_at,
+            consumer.name,
+            consumer.change_version,
+            consumer.lag,
+            events.age(consumer.through + 1, events.newest),
+            consumer.through + 1 < oldest,
+            consumer.updated_at,
         )
-        for row in found
+        for consumer in found
     )
 
 

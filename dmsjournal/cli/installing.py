@@ -99,17 +99,23 @@ def sql(
     with_: Annotated[str | None, typer.Option("--with", metavar="OPTION", help="Print the script that adds an option.")] = None,
     without: Annotated[str | None, typer.Option("--without", metavar="OPTION", help="Print the script that removes it.")] = None,
     lock_timeout: LockTimeout = "5s",
-    engine: Annotated[Engine, typer.Option(help="Whose SQL.")] = Engine.postgres,
+    engine: Annotated[
+        Engine | None, typer.Option(case_sensitive=False, help="Whose SQL.", show_default="that of the URL, else postgres")
+    ] = None,
+    url: Annotated[
+        str | None, typer.Option(envvar="DMSJOURNAL_URL", metavar="URL", help="Whose SQL, where --engine does not say.")
+    ] = None,
 ) -> None:
     """Print the SQL of an upgrade or downgrade. It is for reading, and runs with psql or sqlcmd. No database is needed.
 
     Example: dmsjournal sql --with max_dep_identity_version > option.sql
     """
-    from dmsjournal import migrating
+    from dmsjournal import connecting, migrating
 
     if (with_ and without) or ((with_ or without) and down):
         raise typer.BadParameter("give one of --with, --without and --down")
     if revision is None and down:
         revision = "head:base"
     down, option = down or without is not None, with_ or without
-    typer.echo(migrating.script(engine, revision, down=down, option=option, lock_timeout=lock_timeout), nl=False)
+    name = engine or (connecting.engine_name_of(url) if url else "postgres")
+    typer.echo(migrating.script(name, revision, down=down, option=option, lock_timeout=lock_timeout), nl=False)

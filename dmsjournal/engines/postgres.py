@@ -15,13 +15,14 @@ from dmsjournal.errors import DatabaseRefused, InvalidRequest, JournalError, Not
 EXAMPLE = "postgresql+psycopg://user:password@host:port/database"
 DRIVERS = ("psycopg",)  # the first is meant where a URL names none
 
-LARGEST_BATCH = 50_000  # rows that a prune deletes in one transaction, at most
+LARGEST_BATCH = 50_000  # rows that a prune or an adoption takes in one transaction, at most
 
 DIALECT = "postgresql"
 SCRIPT_OPTIONS = {"dialect_opts": {"paramstyle": "named"}}
 SCRIPT_BEGINS, SCRIPT_ENDS = "\\set ON_ERROR_STOP on", ""
 SEPARATOR = ""  # of a script's batches
-ADOPTS = True  # whether dmsjournal.adopting has its SQL
+MODEL = tuple(f"tables/{table}.v1" for table in ("ResourceKey", "Document", "DocumentCache", "ReferenceEdge"))  # what is adopted
+HELD = "SHARE ROW EXCLUSIVE"  # the lock that holds writers while an adoption brings the triggers
 
 _NOT_FROM_A_URL = {"autocommit", "context", "cursor_factory", "prepare_threshold", "row_factory"}  # psycopg takes objects there
 _RETRY = {"40001", "40P01", "55P03", "57014", "57P01", "57P02", "57P03", "53200", "53300", "25P02"}
@@ -33,10 +34,11 @@ _LOCKED = {"55P03", "40P01"}
 
 _COMMENT = re.compile(r"--[^\n]*")
 _FUNCTION = re.compile(r"^(CREATE (?:OR REPLACE )?FUNCTION dms\.(\w+).*?\$\$.*?\$\$;)", re.MULTILINE | re.DOTALL)
-_TRIGGER = re.compile(r"(CREATE (?:OR REPLACE )?TRIGGER (\w+).*?;)", re.DOTALL)
+_TRIGGER = re.compile(r"(CREATE (?:OR REPLACE )?(?:CONSTRAINT )?TRIGGER (\w+).*?;)", re.DOTALL)
+_CONSTRAINT_TRIGGER = re.compile(r"^(CREATE CONSTRAINT TRIGGER (\w+).*? ON (dms\.\w+))", re.MULTILINE | re.DOTALL)
 _VIEW = re.compile(r"(CREATE (?:OR REPLACE )?VIEW dms\.(\w+).*?;)", re.DOTALL)
 _INDEX = re.compile(r"CREATE (?:UNIQUE )?INDEX (?:IF NOT EXISTS )?(\w+)")
-_CONSTRAINT = re.compile(r"CONSTRAINT (\w+)")
+_CONSTRAINT = re.compile(r"CONSTRAINT (?!TRIGGER\b)(\w+)")
 _SEQUENCE = re.compile(r"CREATE SEQUENCE (?:IF NOT EXISTS )?dms\.(\w+)")
 
 
@@ -76,7 +78,7 @@ def as_journal_error(error: exc.DBAPIError) -> JournalError:
     original: Any = error.orig
     code: str | None = getattr(original, "sqlstate", None)
     diagnosis = getattr(original, "diag", None)
-    message = _line(getattr(diagnosis, "message_primary", None) or str(original))
+    message = message_of(error)
     hint = getattr(diagnosis, "message_hint", None)
     if code in _MISSING:
         return NotInstalled(None, REVISION)
@@ -101,6 +103,11 @@ def as_journal_error(error: exc.DBAPIError) -> JournalError:
     if code == "42501":
         return DatabaseRefused(code, message, "grant the role what docs/dba/roles.md lists", refused="right")
     return DatabaseRefused(code, message, hint or "see the cause")
+
+
+def message_of(error: exc.DBAPIError) -> str:
+    """What the server said, in one line."""
+    return _line(getattr(getattr(error.orig, "diag", None), "message_primary", None) or str(error.orig))
 
 
 def defined(text: str) -> list[tuple[str, str, str | None]]:
@@ -134,7 +141,8 @@ def told(kind: str, definition: str) -> str:
 
 def replaced(text: str) -> str:
     """A file that creates functions, triggers or views, so that it replaces them. Rights stay, triggers are enabled."""
-    return re.sub(r"^CREATE (FUNCTION|TRIGGER|VIEW)", r"CREATE OR REPLACE \1", text, flags=re.MULTILINE)
+    replacing = re.sub(r"^CREATE (FUNCTION|TRIGGER|VIEW)", r"CREATE OR REPLACE \1", text, flags=re.MULTILINE)
+    return _CONSTRAINT_TRIGGER.sub(r"DROP TRIGGER IF EXISTS \2 ON \3;\n\1", replacing)  # which cannot be replaced
 
 
 def temporary_view(text: str) -> str | None:

@@ -9,16 +9,26 @@ from pathlib import Path
 import sqlalchemy as sa
 from sqlalchemy import exc
 
-from dmsjournal.connecting import REVISION
-from dmsjournal.errors import DatabaseRefused, InvalidRequest, JournalError, NotInstalled, Unavailable, UnsupportedCapability
+from dmsjournal.connecting import REVISION, shown
+from dmsjournal.errors import (
+    DatabaseRefused,
+    InvalidRequest,
+    JournalError,
+    NotInstalled,
+    Unavailable,
+    UnsupportedCapability,
+    near_matches,
+)
 
 EXAMPLE = "mssql+pyodbc://user:password@host:port/database"
 DRIVERS = ("pyodbc", "mssqlpython")  # the first is meant where a URL names none
 
-LARGEST_BATCH = 2_000  # of a prune: with a row a page, below the 5,000 locks on an index that lock the table
+LARGEST_BATCH = 2_000  # of a prune or an adoption: with a row a page, below the 5,000 locks on an index that lock the table
 
 DIALECT = "mssql"
-ADOPTS = False  # whether dmsjournal.adopting has its SQL
+# What is adopted, and a schema for its model.
+MODEL = ("checks/schema", "tables/ResourceKey.v1", "tables/Document.v1", "tables/DocumentCache.v1", "tables/ReferenceEdge.v1")
+HELD = "X"  # the lock that holds writers while an adoption brings the triggers
 # Nothing runs after an error: it has ended the transaction, or, where XACT_ABORT does not count (RAISERROR, a batch that cannot be
 # compiled), it is ended here.
 SEPARATOR = "GO\nIF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK;\nIF @@TRANCOUNT = 0 SET NOEXEC ON;\nGO"
@@ -36,10 +46,25 @@ _OURS_BY_WORDS = {  # mssql-python keeps the number to itself
     50003: "dms.entered_at holds",
     50004: "the horizon cannot be read on a",
     50005: "the lock of a writer|a lock on keys",
-    50006: "dmsjournal needs|the user may not|schema dms holds objects",
-    50008: "TR_Document_Stamp did not fire",
+    50006: "dmsjournal needs|the user may not|schema dms holds objects|an adoption of|dms.Document is not ready|option ",
+    50008: "TR_Document_Stamp did not fire|TR_Document_Names does not know",
     50009: "another migration is on its way",
 }
+# What Microsoft's driver and, at the end, SQLAlchemy know after the question mark: the driver drops anything else without a word.
+# Of the driver's page "DSN and Connection String Keywords and Attributes".
+# fmt: off
+_OPTIONS = [
+    "Addr", "Address", "AnsiNPW", "APP", "ApplicationIntent", "AttachDBFileName", "Authentication", "AutoTranslate",
+    "ClientCertificate", "ClientKey", "ColumnEncryption", "ConcatNullYieldsNull", "ConnectRetryCount", "ConnectRetryInterval",
+    "Database", "Description", "Driver", "DSN", "Encrypt", "Failover_Partner", "FailoverPartnerSPN", "FileDSN",
+    "GetDataExtensions", "HostnameInCertificate", "IpAddressPreference", "KeepAlive", "KeepAliveInterval",
+    "KeystoreAuthentication", "KeystoreLocation", "KeystorePrincipalId", "KeystoreSecret", "Language", "LongAsMax",
+    "MARS_Connection", "MultiSubnetFailover", "Net", "Network", "PacketSize", "PWD", "QueryLog_On", "QueryLogFile",
+    "QueryLogTime", "QuotedId", "Regional", "Replication", "RetryExec", "SaveFile", "Server", "ServerCertificate", "ServerSPN",
+    "StatsLog_On", "StatsLogFile", "TransparentNetworkIPResolution", "Trusted_Connection", "TrustServerCertificate", "UID",
+    "UseFMTONLY", "WSID", "ansi", "autocommit", "odbc_connect", "odbc_autotranslate", "unicode_results",
+]
+# fmt: on
 _RETRY = {1205, 1222, 3960, 3961, 10928, 10929, 40197, 40501, 40613, 49918, 49919, 49920, 50005}
 _LOCKED = {1205, 1222, 50009}
 _DUPLICATE = {2601, 2627}
@@ -74,7 +99,10 @@ def _with_odbc_driver(url: sa.URL) -> sa.URL:
             f"pyodbc cannot be loaded ({error})",
             "pip install 'dmsjournal[sqlserver]' and install unixODBC, or write the URL as mssql+mssqlpython://…",
         ) from error
-    if "driver" in {name.lower() for name in url.query}:
+    named = {name.lower(): value for name, value in url.query.items()}
+    if "driver" not in named or re.search(r"odbc driver \d|msodbcsql", str(named["driver"]).lower()):
+        _refuse_unknown(url)
+    if "driver" in named:
         return url
     installed = sorted(name for name in pyodbc.drivers() if re.fullmatch(r"ODBC Driver \d+ for SQL Server", name))
     driver = installed[-1] if installed else _packaged_driver()
@@ -84,6 +112,14 @@ def _with_odbc_driver(url: sa.URL) -> sa.URL:
             "pip install mssql-python-odbc, or install Microsoft's ODBC Driver 18, or write the URL as mssql+mssqlpython://…",
         )
     return url.update_query_dict({"driver": driver})
+
+
+def _refuse_unknown(url: sa.URL) -> None:
+    """Raises InvalidRequest for an option that nobody knows."""
+    known = {name.lower() for name in _OPTIONS}
+    for name in url.query:
+        if name.lower() not in known:
+            raise InvalidRequest("url", shown(url), f"{name} is no option of the ODBC driver's: {near_matches(name, _OPTIONS)}")
 
 
 def _packaged_driver() -> str | None:
@@ -172,6 +208,11 @@ def as_journal_error(error: exc.DBAPIError) -> JournalError:
     return DatabaseRefused(code, message, "see the cause")
 
 
+def message_of(error: exc.DBAPIError) -> str:
+    """What the server said, in one line."""
+    return _told(error)[1]
+
+
 def _missing(code: str | None, message: str, low: str) -> JournalError:
     if "database" in low and "does not exist" in low:
         return DatabaseRefused(code, message, "check the database in the URL", refused="login")
@@ -223,6 +264,11 @@ def lock_timeout(text: str) -> str:
     assert found is not None  # checked_lock_timeout
     milliseconds = int(found[1]) * {"ms": 1, "s": 1000, "min": 60_000, None: 1}[found[2]]
     return str(milliseconds or -1)
+
+
+def as_model(text: str) -> str:
+    """The text of a table's file, so that it makes the table beside the one that is there, in a schema of its own."""
+    return re.sub(r"\bdms\b", "dms_adopting", text)
 
 
 def _told(error: exc.DBAPIError) -> tuple[int | None, str]:

@@ -90,8 +90,8 @@ def test_a_consumer_is_behind_by_the_events_that_it_has_not_read(journal: dj.Jou
     write(journal, *(document(STUDENT, number) for number in range(10)))
     made_older(connections[0], "<= 3", 7_200)
     made_older(connections[0], "> 3", 600)
-    consumers = "INSERT INTO dms.ChangeConsumer (Name, ChangeVersion, DocumentId) VALUES ('b', 2, 0), ('a', 3, 0), ('c', 10, 0)"
-    commit(connections[0], consumers)
+    for name, version in (("b", 2), ("a", 3), ("c", 10)):
+        journal.consumers.register(name, version)
     a, b, c = journal.status().consumers
     assert [(of.name, of.change_version, of.lag_versions) for of in (a, b, c)] == [("a", 3, 7), ("b", 2, 8), ("c", 10, 0)]
     assert a.lag_seconds == pytest.approx(600, abs=60)
@@ -103,9 +103,20 @@ def test_a_consumer_is_behind_by_the_events_that_it_has_not_read(journal: dj.Jou
     assert [of.is_expired for of in journal.status().consumers] == [False, True, False]
 
 
+def test_status_and_consumers_tell_the_same_lag(journal: dj.Journal) -> None:
+    """Also inside a version, which is not read before its last document is: a prune that stops at it leaves its events."""
+    write(journal, *(document(STUDENT, number) for number in range(4)))
+    journal.consumers.register("between", 3)
+    journal.consumers.register("inside", dj.Cursor(3, 1))
+    told = {of.name: of for of in journal.status().consumers}
+    assert {name: of.lag_versions for name, of in told.items()} == {"between": 1, "inside": 2}
+    assert {of.name: of.lag for of in journal.consumers.list()} == {name: of.lag_versions for name, of in told.items()}
+    assert told["inside"].lag_seconds >= told["between"].lag_seconds > 0
+
+
 def test_a_consumer_is_not_behind_what_the_horizon_does_not_reach(journal: dj.Journal, connections) -> None:
     first, second = write(journal, document(STUDENT, 1), document(STUDENT, 2))
-    commit(connections[1], "INSERT INTO dms.ChangeConsumer (Name, ChangeVersion, DocumentId) VALUES ('a', 2, 0)")
+    journal.consumers.register("a", 2)
     with writing(connections[0], first):
         change_content(connections[1], second)
         status = journal.status()
@@ -175,7 +186,7 @@ def test_json_is_the_status(url: str, journal: dj.Journal, connections) -> None:
 def test_prometheus_reads_the_metrics(url: str, journal: dj.Journal, connections) -> None:
     name = 'a "b"\\c\nd é'
     first, second = write(journal, document(STUDENT, 1), document(STUDENT, 2))
-    insert = sa.text("INSERT INTO dms.ChangeConsumer (Name, ChangeVersion, DocumentId) VALUES (:name, 1, 0)")
+    insert = sa.text("INSERT INTO dms.ChangeConsumer (Name, ChangeVersion, DocumentId) VALUES (:name, 1, 9223372036854775807)")
     with connections[1].begin():
         connections[1].execute(insert, {"name": name})
     with writing(connections[0], first):

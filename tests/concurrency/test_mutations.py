@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from dmsjournal import statements
+from dmsjournal import migrating, statements
 
-from . import test_commit_order, test_edge_races, test_stamping_races
-from .mutating import Edit
+from . import test_commit_order, test_edge_races, test_prune_races, test_stamping_races, test_stored_maximum
+from .mutating import Edit, apply_to_queries
 from .races import Race
 
 TAKE_THE_LOCK = "pg_catalog.pg_advisory_xact_lock_shared(4920745542855688192"
@@ -28,6 +28,7 @@ class Mutation:
     edits: tuple[Edit, ...]
     arguments: tuple[object, ...] = ()
     patch: Callable[[Race, pytest.MonkeyPatch], None] | None = None
+    options: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return self.name.replace(" ", "-")
@@ -67,6 +68,22 @@ CALLERS_STAMP_IS_KEPT: tuple[Edit, ...] = (
         "    IF TG_OP = 'UPDATE' AND callers > 0 THEN stamp := callers; END IF;\n"
         "    IF content THEN\n        NEW.ContentVersion := stamp;",
     ),
+)
+
+NO_WAIT_FOR_EDGES: Edit = (
+    "functions/raise_pending.v1",
+    "    PERFORM FROM dms.Document WHERE DocumentId = ANY (children) ORDER BY DocumentId FOR UPDATE;\n",
+    "",
+)
+RAISED_WHATEVER_THE_EDGES: Edit = (
+    "functions/keep_max_dep.v1",
+    "greatest(OLD.MaxDepIdentityVersion, (",
+    "greatest(OLD.MaxDepIdentityVersion, (SELECT max(IdentityVersion) FROM dms.Document), (",
+)
+OLD_SNAPSHOTS_RAISE: Edit = (
+    "functions/raise_at_commit.v1",
+    "current_setting('transaction_isolation') IN ('read committed', 'read uncommitted')\n        AND ",
+    "",
 )
 
 MUTATIONS = [
@@ -280,6 +297,40 @@ MUTATIONS = [
             ),
         ),
     ),
+    Mutation(
+        "a batch of a prune does not keep consumers from registering",
+        test_prune_races.test_nobody_registers_below_a_batch_that_is_on_its_way,
+        (("queries/prune_begin", "SELECT pg_advisory_xact_lock(1146768493, 1),", "SELECT 1,"),),
+    ),
+    Mutation(
+        "who registers keeps no batch from beginning",
+        test_prune_races.test_a_batch_waits_for_who_is_registering,
+        (("queries/lock_consumers", "SELECT pg_advisory_xact_lock_shared(1146768493, 1)", "SELECT 1"),),
+    ),
+    Mutation(
+        "a consumer is moved back",
+        test_prune_races.test_two_that_advance_one_consumer_leave_the_further_place,
+        (("queries/update_consumer", "       OR (consumer.ChangeVersion,", "       OR true OR (consumer.ChangeVersion,"),),
+    ),
+    Mutation(
+        "a rename does not wait for edges to its document",
+        test_stored_maximum.test_an_edge_that_is_not_committed_when_its_child_is_renamed,
+        (NO_WAIT_FOR_EDGES,),
+        options=(test_stored_maximum.OPTION,),
+    ),
+    Mutation(
+        "a parent is raised whatever its edges are by then",
+        test_stored_maximum.test_an_edge_that_goes_while_its_parent_is_to_be_raised,
+        (RAISED_WHATEVER_THE_EDGES,),
+        options=(test_stored_maximum.OPTION,),
+    ),
+    Mutation(
+        "a rename raises parents by an old snapshot",
+        test_stored_maximum.test_a_rename_whose_snapshot_is_older_than_an_edge_is_left_to_the_next_one,
+        (OLD_SNAPSHOTS_RAISE,),
+        ("REPEATABLE READ",),
+        options=(test_stored_maximum.OPTION,),
+    ),
 ]
 
 
@@ -287,12 +338,15 @@ MUTATIONS = [
 def test_the_race_fails_without_the_rule(
     url: str, mutation: Mutation, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    if mutation.options:
+        migrating.upgrade(url, options=mutation.options)
     race = Race(url, mutation.edits)
+    apply_to_queries(monkeypatch, *mutation.edits)
     if mutation.patch is not None:
         mutation.patch(race, monkeypatch)
     fixtures = ["postgres_server"] if "postgres_server" in inspect.signature(mutation.test).parameters else []
     try:
-        with pytest.raises(AssertionError):
+        with pytest.raises((AssertionError, pytest.fail.Exception)):  # the latter: an error that was to be raised was not
             mutation.test(race, *mutation.arguments, **{name: request.getfixturevalue(name) for name in fixtures})
     finally:
         race.close()

@@ -10,40 +10,17 @@ import sqlalchemy as sa
 
 from dmsjournal import filling, migrating
 
-from .mutating import Edit
 from .races import CHILD, PARENT, Race
 
 OPTION = "max_dep_identity_version"
 
-NO_WAIT_FOR_EDGES: Edit = (
-    "functions/raise_pending.v1",
-    "    PERFORM FROM dms.Document WHERE DocumentId = ANY (children) ORDER BY DocumentId FOR UPDATE;\n",
-    "",
-)
-RAISED_WHATEVER_THE_EDGES: Edit = (
-    "functions/keep_max_dep.v1",
-    "greatest(OLD.MaxDepIdentityVersion, (",
-    "greatest(OLD.MaxDepIdentityVersion, (SELECT max(IdentityVersion) FROM dms.Document), (",
-)
-OLD_SNAPSHOTS_RAISE: Edit = (
-    "functions/raise_at_commit.v1",
-    "current_setting('transaction_isolation') IN ('read committed', 'read uncommitted')\n        AND ",
-    "",
-)
-
 
 @pytest.fixture
-def race(url: str, request: pytest.FixtureRequest) -> Iterator[Race]:
+def race(url: str) -> Iterator[Race]:
     migrating.upgrade(url, options=[OPTION])
-    race = Race(url, getattr(request, "param", ()))
+    race = Race(url)
     yield race
     race.close()
-
-
-def mutated(*edits: Edit):  # type: ignore[no-untyped-def]
-    """Runs the race as shipped, and with edits, with which it must fail."""
-    lost = pytest.mark.xfail(strict=True, raises=AssertionError, reason="the race is lost without the rule")
-    return pytest.mark.parametrize("race", [(), pytest.param(edits, marks=lost)], indirect=True, ids=["shipped", "mutated"])
 
 
 def pending(race: Race) -> int:
@@ -61,7 +38,6 @@ def commit_in_turn(race: Race, writer, then) -> None:  # type: ignore[no-untyped
         waiting.result()
 
 
-@mutated(NO_WAIT_FOR_EDGES)
 def test_an_edge_that_is_not_committed_when_its_child_is_renamed(race: Race) -> None:
     """Neither session sees the other's row: the rename's commit waits for the edge's."""
     (parent, _), (child, _) = race.committed(lambda w: w.create(), lambda w: w.create(CHILD))
@@ -84,7 +60,6 @@ def test_an_edge_that_comes_while_a_rename_is_open(race: Race) -> None:
     assert race.missed() == {}
 
 
-@mutated(RAISED_WHATEVER_THE_EDGES)
 def test_an_edge_that_goes_while_its_parent_is_to_be_raised(race: Race) -> None:
     """The rename has found the edge, and waits for the parent, whose own session removes the edge without another stamp."""
     (parent, _), (child, _) = race.committed(lambda w: w.create(), lambda w: w.create(CHILD))
@@ -99,7 +74,6 @@ def test_an_edge_that_goes_while_its_parent_is_to_be_raised(race: Race) -> None:
     assert race.missed() == {}
 
 
-@mutated(OLD_SNAPSHOTS_RAISE)
 @pytest.mark.parametrize("isolation", ["REPEATABLE READ", "SERIALIZABLE"])
 def test_a_rename_whose_snapshot_is_older_than_an_edge_is_left_to_the_next_one(race: Race, isolation: str) -> None:
     (parent, _), (child, _), (other, _) = race.committed(lambda w: w.create(), lambda w: w.create(CHILD), lambda w: w.create(CHILD))

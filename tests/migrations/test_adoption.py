@@ -2,17 +2,13 @@
 
 # ruff: noqa: E501  # statements and messages, each in one line
 
-import os
 import random
 import re
 import signal
-import subprocess
-import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,10 +18,10 @@ from typer.testing import CliRunner
 
 import dmsjournal as dj
 from dmsjournal import adopting, cli, migrating, statements
+from tests.adoptions import Copy, adopt, interrupting, run_until, start
 from tests.helpers import catalog, commit, drawn, expected_changes
 from tests.migrations.shapes import SHAPES, Shape
 
-ROOT = Path(__file__).parents[2]
 THEIRS = re.compile(
     r"theirs|theirview|their_function|body|note|projectname|resourcename|resourceversion|resource_names|document_names|signal_content|document_content",
     re.I,
@@ -38,10 +34,6 @@ def one_now(names: Iterable[str]) -> list[Any]:
 
 
 shapes = pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
-
-
-def adopt(url: str, **options: Any) -> adopting.Adoption:
-    return adopting.adopt(url, **{"batch_size": 7, "lock_timeout": "1s"} | options)
 
 
 def unordered(found: dict[str, list[tuple[Any, ...]]]) -> dict[str, set[str]]:
@@ -375,21 +367,6 @@ def test_an_upgrade_waits_for_the_end_of_an_adoption(empty: str, admin: sa.Conne
     assert_sound(empty, admin)
 
 
-class Stopped(Exception):
-    pass
-
-
-def run_until(url: str, name: str, **options: Any) -> None:
-    """Runs an adoption up to the step, which does not begin."""
-
-    def stop(step: adopting.Step, rows: int) -> None:
-        if step.name == name:
-            raise Stopped
-
-    with pytest.raises(Stopped):
-        adopt(url, progress=stop, **options)
-
-
 # Locks
 
 
@@ -516,23 +493,6 @@ def watched(url: str) -> Iterator[Held]:
 
 
 # Killed and run again
-
-KILLED = """
-import os, signal, sys
-from dmsjournal import adopting
-left = int(sys.argv[2])
-def count(step, rows):
-    global left
-    left -= 1
-    if left == 0:
-        os.kill(os.getpid(), signal.SIGKILL)
-adopting.adopt(sys.argv[1], batch_size=9, lock_timeout="1s", progress=count)
-"""
-
-
-def start(url: str, steps: int) -> "subprocess.Popen[bytes]":
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    return subprocess.Popen([sys.executable, "-c", KILLED, url, str(steps)], env=environment, stderr=subprocess.PIPE)
 
 
 @pytest.mark.acceptance("54")
@@ -661,30 +621,6 @@ def writers(url: str, shape: Shape, count: int = 4) -> Iterator[list[int]]:
     assert not failed, failed
 
 
-class Copy:
-    """What a consumer has of each resource: a snapshot, and what came after."""
-
-    def __init__(self, journal: dj.Journal) -> None:
-        self.journal, self.documents, self.through = journal, {}, {}
-        for of in journal.resources():
-            walk = journal.snapshot(of)
-            self.documents[of] = {change.document_id: change.change_version for change in walk}
-            self.through[of] = walk.through
-
-    def follow(self) -> None:
-        for of, held in self.documents.items():
-            newest = self.journal.versions().newest
-            if newest <= self.through[of]:
-                continue
-            window = dj.Window(self.through[of] + 1, newest)
-            for change in self.journal.changes(of, window, page_size=50):
-                held[change.document_id] = change.change_version
-            for delete in self.journal.deletes(of, window):
-                if held.get(delete.document_id, 0) < delete.change_version:
-                    held.pop(delete.document_id, None)
-            self.through[of] = newest
-
-
 @pytest.mark.acceptance("54")
 @pytest.mark.parametrize("name", one_now(["bare", "versions and names", "versions and ids"]))
 def test_writers_go_on_and_nothing_of_theirs_is_lost_or_seen_twice(
@@ -726,19 +662,6 @@ def test_killed_while_writers_go_on(empty: str, admin: sa.Connection, fresh: sa.
         adopt(empty, tries=300, lock_timeout="200ms")
     assert_as_installed(admin, fresh)
     assert_sound(empty, admin)
-
-
-def interrupting(monkeypatch: pytest.MonkeyPatch, query: str, act: Callable[[], None]) -> None:
-    """Has something happen in the middle of a batch, just before it runs the query, once."""
-    execute, done = adopting.Session.execute, []
-
-    def first_act(session: Any, name: str, **binds: object) -> Any:
-        if name == query and not done:
-            done.append(True)
-            act()
-        return execute(session, name, **binds)
-
-    monkeypatch.setattr(adopting.Session, "execute", first_act)
 
 
 RACES = {

@@ -105,6 +105,33 @@ def test_an_edge_stamps_its_parent_where_an_old_transactions_id_comes_again(rest
             assert list(copy.changes(of)) == expected_changes(admin, resource_key_id)
 
 
+@pytest.mark.acceptance("58")
+def test_an_option_is_dumped_and_restored_with_the_rest(
+    journal: dj.Journal, url: str, connections, empty: str, admin: sa.Connection, program, tmp_path: Path
+) -> None:
+    """Its column, its triggers and its part of the view; a rename in the restored database raises the parents of then and now."""
+    migrating.upgrade(url, options=["max_dep_identity_version"])
+    student, other = document(STUDENT, 1), document(STUDENT, 2)
+    write(journal, student, other, document(PLAN, 1, student))
+    change_identity(connections[0], 1)
+    newest_child = "SELECT MaxDepIdentityVersion FROM dms.Document WHERE DocumentId = 3"
+    kept = commit(connections[0], newest_child)
+    dump = str(tmp_path / "dump")
+    program("pg_dump", url, "--format=custom", f"--file={dump}")
+    program("pg_restore", empty, "--exit-on-error", f"--dbname={sa.make_url(empty).database}", dump)
+    assert catalog(admin) == catalog(connections[0])
+    assert commit(admin, newest_child) == kept == [(stamps(admin, 1)[1],)]
+    assert migrating.installed(empty).options == ("max_dep_identity_version",)
+    with dj.connect(empty) as copy:
+        assert copy.verify().is_clean
+        add_edge(admin, 3, 2)
+        change_identity(admin, 2)
+        assert commit(admin, newest_child) == [(stamps(admin, 2)[1],)]
+        for of, resource_key_id in copy.resources().items():
+            assert list(copy.changes(of)) == expected_changes(admin, resource_key_id)
+        assert copy.verify().is_clean
+
+
 def other_binaries(version: str) -> Path:
     """The programs of an older major version than a server's, 15 or later; the test is skipped where there are none."""
     named = os.environ.get("DMSJOURNAL_TEST_OTHER_POSTGRES_BIN")

@@ -185,3 +185,10 @@ def test_an_upgrade_to_a_revision_that_the_database_is_past_is_refused(empty: st
     migrating.upgrade(empty, "0006")
     migrating.downgrade(empty, "0003")
     assert migrating.current(empty) == "0003"
+
+
+def test_an_object_that_is_missing_in_a_migration_is_told_as_such(url: str, connections: list[sa.Connection]) -> None:
+    """Not as a journal that is not installed, which an upgrade would mend."""
+    commit(connections[0], "DROP VIEW dms.ResourceChange")
+    with pytest.raises(dj.MigrationRefused, match=r"lacks what the migration needs \(.*resourcechange.*verify"):
+        migrating.downgrade(url, "base")

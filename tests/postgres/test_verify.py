@@ -6,7 +6,7 @@ import pytest
 import sqlalchemy as sa
 
 import dmsjournal as dj
-from dmsjournal import verifying
+from dmsjournal import migrating, verifying
 from tests.consumer import (
     GONE_ID,
     PLAN_ID,
@@ -257,3 +257,16 @@ def test_every_trigger_routine_and_view_of_the_release_is_compared(journal: dj.J
     keys = {name for kind, name in shipped if kind == "constraint"}  # the indexes of keys are theirs
     assert unnamed <= of_keys | keys
     assert len(shipped) > 60
+
+
+@pytest.mark.acceptance("59")
+def test_the_triggers_of_an_option_are_compared_and_put_back(journal: dj.Journal, url: str, connections) -> None:
+    """Among them one that is a constraint, which a server does not replace."""
+    migrating.upgrade(url, options=["max_dep_identity_version"])
+    assert journal.verify().is_clean
+    commit(connections[0], "DROP TRIGGER TR_MaxDepIdentityPending_Raise ON dms.MaxDepIdentityPending")
+    commit(connections[0], "ALTER TABLE dms.Document DISABLE TRIGGER TR_Document_NoteIdentity")
+    expected = {"trigger-missing": ["tr_maxdepidentitypending_raise"], "trigger-disabled": ["tr_document_noteidentity"]}
+    assert found(journal.verify()) == expected
+    assert found(journal.repair().left) == {}
+    assert journal.verify().is_clean

@@ -15,6 +15,7 @@ from unittest import mock
 
 import pytest
 import sqlalchemy as sa
+from sqlalchemy.dialects.mssql.base import MSDialect
 
 from tests.sqlserver import babelfish
 
@@ -51,6 +52,8 @@ class SqlServer:
         if self.is_babelfish:
             self._kept.enter_context(mock.patch("dmsjournal.statements.text_of", babelfish.text_of))
             self._kept.enter_context(mock.patch("dmsjournal.installed.COMPARED", babelfish.COMPARED))
+            level = mock.patch.object(MSDialect, "get_default_isolation_level", return_value="READ COMMITTED")  # it does not tell
+            self._kept.enter_context(level)
 
     @contextmanager
     def fresh_database(self) -> Iterator[str]:

@@ -181,6 +181,16 @@ def test_sql_refuses_what_it_cannot_print(arguments: list[str], says: str) -> No
     assert says in output
 
 
+def test_sql_is_the_engine_s_that_is_named_or_the_url_s(monkeypatch: pytest.MonkeyPatch) -> None:
+    in_t_sql = "SET XACT_ABORT ON"
+    assert in_t_sql in invoke("sql", "--engine", "SqlServer")[1]
+    monkeypatch.setenv("DMSJOURNAL_URL", "mssql+pyodbc://user:password@host/database")
+    assert in_t_sql in invoke("sql")[1]
+    assert in_t_sql not in invoke("sql", "--engine", "POSTGRES")[1]
+    code, output = invoke("sql", "--url", "oracle://user:secret-word@host/database")
+    assert (code, "this version speaks" in output, "secret-word" in output) == (1, True, False)
+
+
 def test_rejects_go_with_keep_going_and_never_over_the_file_itself(tmp_path: Path) -> None:
     file = tmp_path / "documents.jsonl"
     file.write_text("{}\n")

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import exc
 
 import dmsjournal as dj
-from dmsjournal import statements
+from dmsjournal import connecting, statements
 from dmsjournal.engines import sqlserver
 
 THROWN = re.compile(r"THROW (\d+), N'((?:[^']|'')+)', 1")
@@ -58,3 +58,15 @@ def test_a_duplicate_key_is_told_from_another_refusal(says) -> None:
     assert sqlserver.is_duplicate(exc.IntegrityError("INSERT", {}, duplicate))
     assert not sqlserver.is_duplicate(exc.IntegrityError("INSERT", {}, check))
     assert "ISJSON" in str(sqlserver.as_journal_error(exc.IntegrityError("INSERT", {}, check)))
+
+
+@pytest.mark.parametrize("option", ["Encryp", "trustservercertificat", "TDS_Version"])
+def test_an_option_that_the_driver_would_drop_is_refused(option: str) -> None:
+    with pytest.raises(dj.InvalidRequest, match=f"{option} is no option of the ODBC driver's") as refused:
+        connecting.engine_for(f"mssql+pyodbc://user:secret-word@host/database?{option}=yes")
+    assert "secret-word" not in str(refused.value)
+
+
+def test_options_are_known_in_any_case_and_another_driver_has_its_own() -> None:
+    for options in ("encrypt=no&TRUSTSERVERCERTIFICATE=yes&odbc_connect=x", "driver=FreeTDS&TDS_Version=7.4"):
+        connecting.engine_for(f"mssql+pyodbc://user:password@host/database?{options}")

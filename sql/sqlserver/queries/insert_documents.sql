@@ -1,6 +1,6 @@
 -- sql/sqlserver/queries/insert_documents.sql: new documents with their bodies, with ids in the order of the rows.
 -- Binds: rows (JSON array of {document_uuid, resource_key_id, key_values, body, etag}; key_values and body are JSON as text).
--- Gives: document_uuid, document_id.
+-- Gives: document_uuid, document_id. The ids are looked up: where a trigger inserts instead (adopting/names.sql), OUTPUT does not know them.
 SET NOCOUNT ON;
 DECLARE @rows nvarchar(max) = :rows;
 DECLARE @wanted TABLE (
@@ -23,8 +23,11 @@ CROSS APPLY OPENJSON(item.value) WITH (
     etag            varchar(64)      '$.etag'
 ) AS listed;
 INSERT INTO dms.Document (DocumentUuid, ResourceKeyId, KeyValues)
-OUTPUT inserted.DocumentId, inserted.DocumentUuid INTO @inserted (DocumentId, DocumentUuid)
 SELECT document_uuid, resource_key_id, key_values FROM @wanted ORDER BY ordinal;
+INSERT INTO @inserted (DocumentId, DocumentUuid)
+SELECT document.DocumentId, document.DocumentUuid
+FROM @wanted AS wanted INNER JOIN dms.Document AS document ON document.DocumentUuid = wanted.document_uuid
+OPTION (LOOP JOIN, FORCE ORDER);  -- as in derive.sql
 INSERT INTO dms.DocumentCache (DocumentId, DocumentJson, Etag, LastModifiedAt, ComputedVersion)
 SELECT inserted.DocumentId, wanted.body, wanted.etag, document.ContentLastModifiedAt, document.ContentVersion
 FROM @inserted AS inserted

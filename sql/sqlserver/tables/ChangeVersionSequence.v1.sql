@@ -8,9 +8,11 @@ BEGIN
     EXEC sys.sp_addextendedproperty N'dmsjournal', N'the stamps', N'SCHEMA', N'dms', N'SEQUENCE', N'ChangeVersionSequence';
     EXEC sys.sp_executesql N'DECLARE @none bigint = NEXT VALUE FOR dms.ChangeVersionSequence;';
 END;
--- Documents may be older than the sequence (a restore without it): it goes on above every stamp that they hold.
+-- Documents may be older than the sequence (a restore without it): it goes on above every stamp that they hold. Two maxima, since an
+-- adoption, while it holds writers, has an index for each.
 DECLARE @newest bigint, @drawn bigint, @restart nvarchar(200);
-SELECT @newest = MAX(CASE WHEN ContentVersion > IdentityVersion THEN ContentVersion ELSE IdentityVersion END) FROM dms.Document;
+SELECT @newest = MAX(stamped.version)
+FROM (SELECT MAX(ContentVersion) AS version FROM dms.Document UNION ALL SELECT MAX(IdentityVersion) FROM dms.Document) AS stamped;
 IF @newest IS NOT NULL
 BEGIN
     EXEC sys.sp_executesql N'SET @drawn = NEXT VALUE FOR dms.ChangeVersionSequence;', N'@drawn bigint OUTPUT', @drawn OUTPUT;

@@ -1,0 +1,2 @@
+-- sql/sqlserver/queries/adopt_reset.sql: all fills begin again.
+DELETE FROM dms.Adoption;
