@@ -5,6 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from benchmarks import database, option, page, prune, report, write
+from benchmarks.report import Table
 
 
 def main() -> None:
@@ -41,10 +42,15 @@ def main() -> None:
                 tables, found = write.measure(own, writes)
             print(report.write(asked.output / "write.json", found, asdict(writes), tables))
         if asked.what in ("prune", "all"):
-            command = own_command(asked, "prune", "pruned", "batch_size", "pause", "writers")
+            command = own_command(asked, "prune", "pruned", "batch_size", "pause", "writers", "partitions")
             prunes = prune.Options(asked.pruned, asked.batch_size, asked.pause, asked.writers, asked.repeat, command)
             with database.scratch(url, "dmsjournal_benchmark_prune", keep=False) as own:
                 tables, found = prune.measure(own, prunes)
+            if asked.partitions:
+                tables.append(Table("prune by dropped partitions", ("seconds",), ()))
+                for events in (asked.pruned // 100, asked.pruned // 10, asked.pruned):
+                    with database.scratch(url, "dmsjournal_benchmark_parts", keep=False) as own:
+                        prune.measure_dropped(own, prunes, tables[-1], events)
             print(report.write(asked.output / "prune.json", found, asdict(prunes), tables))
 
 
@@ -53,7 +59,8 @@ def own_command(asked: argparse.Namespace, what: str, *names: str) -> str:
     words = ["python -m benchmarks", what]
     for name in names:
         if getattr(asked, name) != parser().get_default(name):
-            words.append(f"--{name.replace('_', '-')} {getattr(asked, name)}")
+            flag, value = f"--{name.replace('_', '-')}", getattr(asked, name)
+            words.append(flag if value is True else f"{flag} {value}")
     return " ".join(words)
 
 
@@ -86,6 +93,7 @@ def parser() -> argparse.ArgumentParser:
     prunes.add_argument("--batch-size", type=positive, default=2_000, help="rows of a transaction of the prune")
     prunes.add_argument("--pause", type=int, default=5, help="milliseconds between two of its transactions")
     prunes.add_argument("--writers", type=positive, default=1, help="sessions that update documents meanwhile")
+    prunes.add_argument("--partitions", action="store_true", help="drop parts of journals as well (option partitions)")
     return parser
 
 

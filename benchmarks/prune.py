@@ -2,7 +2,7 @@
 
 The history is one event a document. Each repetition measures the writers alone for as long as the prune before it took (a second at
 least), then prunes its share of the history while they go on. The longest lock is the longest transaction of the prune: what it
-locks, it locks until then.
+locks, it locks until then. With --partitions, parts of growing sizes are dropped as well, which should take the same time each.
 """
 
 import threading
@@ -62,6 +62,20 @@ def measure(url: str, options: Options) -> tuple[list[Table], Facts]:
             cost.row("longest transaction, so longest lock", options.command).add("seconds", longest())
     with database.connect(url) as connection:
         return [cost, updates], facts(connection)
+
+
+def measure_dropped(url: str, options: Options, cost: Table, events: int) -> None:
+    """A row of `cost`: the prune of a journal whose events are all in one part, in a database of its own."""
+    migrating.upgrade(url)
+    build(url, events)
+    migrating.upgrade(url, options=["partitions"])
+    with dj.connect(url) as journal:
+        journal.partitions.ensure(versions=events, ahead=1)
+        began = perf_counter()
+        pruned = journal.prune(journal.versions().newest)
+        seconds = perf_counter() - began
+    assert {each.dropped for each in pruned.journals if each.journal == "DocumentChangeEvent"} == {1}
+    cost.row(f"a part of {events:,} events", options.command).add("seconds", seconds)
 
 
 def build(url: str, events: int) -> None:

@@ -49,6 +49,11 @@ MEANINGS = {
     "option-off": Meaning(
         "The server option is off: edges do not stamp their parents.", "sp_configure 'nested triggers', 1", False
     ),
+    "partition-altered": Meaning(
+        "A journal or a part of it is not as option partitions makes it: events may be refused there, or read slowly.",
+        "dmsjournal partitions ensure makes a default part; else ATTACH, CREATE TRIGGER or REINDEX as the name says",
+        False,
+    ),
     "sequence-behind": Meaning(
         "The sequence is below what it has given: it gives stamps again, which consumers have passed.",
         "repair raises it; find out who set it back",

@@ -12,6 +12,7 @@ from dmsjournal.session import Session
 
 _DROPPED = re.compile(r"^DROP (?:FUNCTION|INDEX|PROCEDURE|TRIGGER|VIEW) (?:IF EXISTS )?(?:dms\.)?(\w+)", re.MULTILINE)
 COMPARED = ("trigger", "routine", "view", "sequence", "index", "constraint")
+_CODES = {"owner": "owner-differs", "option": "option-off", "partition": "partition-altered"}  # told only where wrong
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ def deviations(session: Session) -> list[Deviation]:
         if row.kind in COMPARED:
             installed[row.kind, row.name.lower()] = (row.definition, row.state)
         elif row.state != "ok":
-            found.append(Deviation({"owner": "owner-differs", "option": "option-off"}[row.kind], row.name, row.state))
+            found.append(Deviation(_CODES[row.kind], row.name, row.state))
     for key, shipped in shipped_objects(session).items():
         if shipped.kind not in COMPARED:
             continue

@@ -21,6 +21,7 @@ from dmsjournal.errors import DatabaseRefused, InvalidRequest, NotInstalled, Una
 from dmsjournal.horizon import Horizon
 from dmsjournal.key_changes import KeyChange, key_changes_page
 from dmsjournal.pages import Change, ChangePage, change_page, snapshot_page
+from dmsjournal.partitioning import OPTION, Partitions
 from dmsjournal.registry import Registry
 from dmsjournal.resources import ResourceKey
 from dmsjournal.revisions import journal_revision, option_of
@@ -267,6 +268,11 @@ class Journal:
         """The registered consumers: register, advance, get, list, drop."""
         return Consumers(self._session, self._horizon)
 
+    @property
+    def partitions(self) -> Partitions:
+        """The parts of the journals, with option partitions: list, ensure, split."""
+        return Partitions(self._connection, self._engine, self._horizon)
+
     def prune(
         self,
         through: int | None = None,
@@ -289,7 +295,9 @@ class Journal:
         true. `journals`: names out of pruning.JOURNALS, all without it; changes expire at the higher floor of
         DocumentChangeEvent and IdentityChangeEvent. `batch_size`: rows a transaction, 1 to 50,000 (2,000 on SQL Server), with a
         `pause` (5 ms) after each. It ends after `max_runtime`, between two batches. `dry_run` deletes nothing: the result has the
-        rows, and about the bytes, that would go. `progress` is called before the first batch and after each. Documents stay.
+        rows, and about the bytes, that would go. With option partitions, those that lie whole at or below the version are dropped,
+        each in a moment; their events are counted as the server estimates them. `progress` is called before the first batch and
+        after each. Documents stay.
         Raises InvalidRequest; Unavailable, also while another prune runs, naming its session. Source: docs/how-it-works.md,
         Pruning.
         """
@@ -298,7 +306,7 @@ class Journal:
             with self._session() as session:
                 return pruning.estimate(session, self._horizon, request)
         with self._connection() as conn:
-            return pruning.prune(conn, self._engine, self._horizon, request, progress)
+            return pruning.prune(conn, self._engine, self._options, self._horizon, request, progress)
 
     @contextmanager
     def write(self) -> Iterator[WriteTransaction]:
@@ -334,7 +342,10 @@ class Journal:
         What cannot be told any more is recorded as expiry: that consumer gets CheckpointExpired, and reads in full. Each step is a
         short transaction, and can be run again. The installing role's. Raises Unavailable where a lock is not to be had in 5 s.
         """
-        return verifying.repair(self._session, progress)
+        if OPTION not in self._options:
+            return verifying.repair(self._session, progress)
+        with self._connection() as conn, pruning.alone(conn, self._engine):  # what a split has copied must not change
+            return verifying.repair(self._session, progress)
 
 
 def checked_window(window: object) -> Window:

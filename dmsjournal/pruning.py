@@ -1,4 +1,7 @@
-"""Pruning: old events go, batch by batch; a journal's floor rises in the transaction that deletes (invariant 8)."""
+"""Pruning: old events go, batch by batch, and whole partitions at once where the journals have them (option partitions).
+
+A journal's floor rises in the transaction that deletes (invariant 8), and before a partition is dropped.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import logging
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 import sqlalchemy as sa
@@ -17,6 +20,7 @@ from dmsjournal.consumers import Consumer, slowest_consumer
 from dmsjournal.durations import checked_duration
 from dmsjournal.errors import DatabaseRefused, InvalidRequest, Unavailable, near_matches
 from dmsjournal.horizon import Horizon
+from dmsjournal.partitioning import OPTION, Dropping, Part, open_transactions
 from dmsjournal.session import Session
 from dmsjournal.windows import LOWEST_ID, MAX_VERSION, checked_size, checked_version
 
@@ -36,7 +40,8 @@ BATCH_SIZE = 2_000
 class PrunedJournal:
     """One journal: its floor afterwards, the events that were deleted, and whether none are left up to the version that was meant.
 
-    Of a dry run: what they would be, and about how many bytes the events and their index entries take.
+    Of a dry run: what they would be, and about how many bytes the events and their index entries take. `dropped` counts partitions,
+    whose events are estimated in `deleted`.
     """
 
     journal: str
@@ -44,6 +49,7 @@ class PrunedJournal:
     deleted: int
     finished: bool
     bytes: int | None = None
+    dropped: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +111,14 @@ class Request:
         return [name for name in JOURNALS if self.journals is None or name in self.journals]
 
 
-def prune(conn: sa.Connection, engine: str, horizon: Horizon, request: Request, progress: Progress | None) -> Pruned:
-    """Deletes what the request says on a connection that has no transaction; see Journal.prune."""
+def prune(
+    conn: sa.Connection, engine: str, options: Collection[str], horizon: Horizon, request: Request, progress: Progress | None
+) -> Pruned:
+    """Deletes what the request says on a connection that has no transaction; see Journal.prune. `options` are the database's."""
     checked_size("batch_size", request.batch_size, module_of(engine).LARGEST_BATCH)
     began = time.monotonic()
-    with _alone(conn, engine):
-        run = _Run(conn, engine, horizon, request)
+    with alone(conn, engine):
+        run = _Run(conn, engine, horizon, request, is_partitioned=OPTION in options)
         deadline = None if request.max_runtime is None else began + request.max_runtime.total_seconds()
         for pruned in run.batches(deadline):
             if progress is not None:
@@ -143,7 +151,7 @@ def estimate(session: Session, horizon: Horizon, request: Request) -> Pruned:
 class _Run:
     """One prune: the position of each journal's next batch."""
 
-    def __init__(self, conn: sa.Connection, engine: str, horizon: Horizon, request: Request) -> None:
+    def __init__(self, conn: sa.Connection, engine: str, horizon: Horizon, request: Request, *, is_partitioned: bool) -> None:
         self._conn, self._engine, self._request = conn, engine, request
         with self._transaction() as session:
             self._newest = horizon.read(session, "horizon")
@@ -152,6 +160,8 @@ class _Run:
             floors = {row.journal: row.change_version for row in session.execute("floors")}
         self._journals = {name: PrunedJournal(name, floors[name], 0, finished=False) for name in request.wanted}
         self._positions = dict.fromkeys(request.wanted, (-1, LOWEST_ID))  # below the floor too: an installation leaves events there
+        self._dropping: dict[str, Dropping] = {}  # by journal, once it was looked at
+        self._is_partitioned = is_partitioned
 
     def batches(self, deadline: float | None) -> Iterator[Pruned]:
         """Prunes batch after batch, the journals in turn, so that each gets on whatever the time; yields how far it is."""
@@ -161,7 +171,8 @@ class _Run:
             for name in list(pending):
                 if deadline is not None and time.monotonic() >= deadline:
                     return
-                self._batch(name)
+                if not (self._is_partitioned and self._drop(name, deadline)):
+                    self._batch(name)
                 if self._journals[name].finished:
                     pending.remove(name)
                 yield self.so_far()
@@ -173,10 +184,7 @@ class _Run:
 
     def _batch(self, name: str) -> None:
         version, document_id = self._positions[name]
-        with self._transaction() as session:
-            session.execute("prune_begin")
-            self._through, held_by = _heeding(session, self._newest, self._through, self._request.force)  # one may be new
-            self._held_by = held_by or self._held_by
+        with self._heedful() as session:
             done = session.execute(
                 JOURNALS[name],
                 after_version=version,
@@ -186,8 +194,53 @@ class _Run:
             ).one()
         if done.scanned:
             self._positions[name] = (done.last_version, done.last_id)
-        deleted = self._journals[name].deleted + done.deleted
-        self._journals[name] = PrunedJournal(name, done.floor, deleted, finished=done.scanned < self._request.batch_size)
+        if name in self._dropping:
+            self._dropping[name].deleted(done.deleted)
+        before = self._journals[name]
+        finished = done.scanned < self._request.batch_size
+        self._journals[name] = replace(before, floor=done.floor, deleted=before.deleted + done.deleted, finished=finished)
+
+    def _drop(self, name: str, deadline: float | None) -> bool:
+        """Drops the next partition that lies whole in what is to go; false where a batch is to be deleted instead.
+
+        While somebody is in the way it waits a little, and then batches go on with the partition's rows, between other tries.
+        """
+        dropping = self._dropping.get(name)
+        if dropping is None:
+            dropping = self._dropping[name] = self._expired(name)
+        if not dropping.parts:
+            return False
+        is_gone = dropping.drop(self._conn, self._engine)
+        if is_gone:
+            rows, before = dropping.parts.pop(0).rows, self._journals[name]
+            self._journals[name] = replace(before, deleted=before.deleted + rows, dropped=before.dropped + 1)
+        elif is_gone is None or not dropping.is_patient:
+            return False
+        else:
+            seconds = dropping.again_at - time.monotonic()
+            time.sleep(max(0, seconds if deadline is None else min(seconds, deadline - time.monotonic())))
+        return True
+
+    def _expired(self, name: str) -> Dropping:
+        """The partitions of a journal that lie whole in what is to go. Its floor is at their end from now on, for all who begin."""
+        with self._heedful() as session:
+            found = session.execute("prune_partitions", journal=name, through=self._through)
+            parts = [Part(row.partition, row.last_version, row.rows) for row in found]
+            if not parts:
+                return Dropping(name)
+            floor = session.execute("prune_expire", journal=name, version=parts[-1].last_version).scalar_one()
+        self._journals[name] = replace(self._journals[name], floor=floor)
+        with self._transaction() as session:
+            return Dropping(name, parts, open_transactions(session))
+
+    @contextmanager
+    def _heedful(self) -> Iterator[Session]:
+        """A transaction in which no consumer is registered or put back, after those that there are were heeded: one may be new."""
+        with self._transaction() as session:
+            session.execute("prune_begin")
+            self._through, held_by = _heeding(session, self._newest, self._through, self._request.force)
+            self._held_by = held_by or self._held_by
+            yield session
 
     def _pause(self, deadline: float | None) -> None:
         seconds = self._request.pause.total_seconds()
@@ -225,7 +278,7 @@ def _heeding(session: Session, newest: int, reach: int, force: bool) -> tuple[in
 
 
 @contextmanager
-def _alone(conn: sa.Connection, engine: str) -> Iterator[None]:
+def alone(conn: sa.Connection, engine: str) -> Iterator[None]:
     """Within it, no other prune of the database runs. Raises Unavailable, naming the session that prunes."""
     with conn.begin():
         taken = Session(conn, engine).execute("prune_lock").scalar_one()

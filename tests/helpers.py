@@ -170,7 +170,7 @@ _CATALOG = {
                          pg_get_expr(adbin, adrelid)
                   FROM pg_attribute LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
                   WHERE attnum > 0
-                    AND attrelid IN (SELECT oid FROM pg_class WHERE relnamespace = {0} AND relkind IN ('r', 'v'))""",
+                    AND attrelid IN (SELECT oid FROM pg_class WHERE relnamespace = {0} AND relkind IN ('r', 'p', 'v'))""",
     "indexes": "SELECT pg_get_indexdef(indexrelid) FROM pg_index JOIN pg_class ON oid = indrelid WHERE relnamespace = {0}",
     "constraints": """SELECT conrelid::regclass::text, conname, pg_get_constraintdef(oid)
                       FROM pg_constraint WHERE connamespace = {0}""",

@@ -32,6 +32,10 @@ ALL = "SELECT {} FROM dms.{} ORDER BY ChangeVersion"
 
 @pytest.fixture
 def history(journal: dj.Journal, connections: list[sa.Connection]) -> dj.Journal:
+    return with_history(journal, connections[0])
+
+
+def with_history(journal: dj.Journal, connection: sa.Connection) -> dj.Journal:
     """Documents 1 to 6, three students that plans refer to, at versions 1 to 6; then each journal gets events up to version 15."""
     students = [document(STUDENT, n) for n in range(3)]
     write(journal, *students)
@@ -39,11 +43,11 @@ def history(journal: dj.Journal, connections: list[sa.Connection]) -> dj.Journal
     with journal.write() as tx:
         for n in range(3):  # 7, 8, 9
             tx.rekey(STUDENT, {"studentId": n}, {"studentId": n + 10})
-    change_content(connections[0], 4)  # 10
+    change_content(connection, 4)  # 10
     with journal.write() as tx:
         for n in range(2):  # 11, 12
             tx.delete(PLAN, {"graduationPlanId": n})
-    change_identity(connections[0], 3)  # 13
+    change_identity(connection, 3)  # 13
     with journal.write() as tx:
         tx.rekey(STUDENT, {"studentId": 12}, {"studentId": 2})  # 14
         tx.delete(PLAN, {"graduationPlanId": 2})  # 15

@@ -31,17 +31,21 @@ from tests.helpers import (
 )
 
 
-@pytest.fixture(params=["plain", "custom"])
+@pytest.fixture(params=["plain", "custom", "plain with partitions", "custom with partitions"])
 def restored(request: pytest.FixtureRequest, journal: dj.Journal, url: str, empty: str, program, tmp_path: Path) -> Iterator[str]:
     """The URL of a database that holds a dump of the one of `journal`."""
+    form, _, options = request.param.partition(" with ")
+    if options:
+        migrating.upgrade(url, options=[options])
+        journal.partitions.ensure(versions=4, ahead=1)
     student = document(STUDENT, 1, body={"name": "Ñandú"})
     write(journal, student, document(PLAN, 1, student), document(SCHOOL, 1), document(SCHOOL, 2))
     with journal.write() as tx:
         tx.rekey(STUDENT, {"studentId": 1}, {"studentId": 2})
         tx.delete(SCHOOL, {"schoolId": 2})
     dump = str(tmp_path / "dump")
-    program("pg_dump", url, f"--format={request.param}", f"--file={dump}")
-    if request.param == "plain":
+    program("pg_dump", url, f"--format={form}", f"--file={dump}")
+    if form == "plain":
         program("psql", empty, "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", "--single-transaction", f"--file={dump}")
     else:
         program("pg_restore", empty, "--exit-on-error", "--jobs=2", f"--dbname={sa.make_url(empty).database}", dump)

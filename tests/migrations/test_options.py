@@ -20,6 +20,7 @@ from tests.helpers import PLAN, STUDENT, catalog, change_identity, commit, docum
 OPTION = "max_dep_identity_version"
 ROW = f"{OPTION}_0006"
 ENGINES = ["postgres", "sqlserver"]
+EACH = pytest.mark.parametrize("option", [OPTION, "partitions"])
 
 
 def rows(admin: sa.Connection) -> list[str]:
@@ -59,33 +60,36 @@ def shape(admin: sa.Connection) -> dict[str, object]:
 
 
 @pytest.mark.acceptance("54")
-def test_an_option_comes_goes_and_comes_again(empty: str, admin: sa.Connection) -> None:
+@EACH
+def test_an_option_comes_goes_and_comes_again(empty: str, admin: sa.Connection, option: str) -> None:
     migrating.upgrade(empty)
     without = shape(admin)
-    migrating.upgrade(empty, options=[OPTION])
-    assert rows(admin) == ["0006", ROW]
-    assert migrating.installed(empty) == migrating.Installed("0006", (OPTION,))
-    assert "maxdepidentityversion" in columns(admin)
+    migrating.upgrade(empty, options=[option])
+    assert rows(admin) == ["0006", f"{option}_0006"]
+    assert migrating.installed(empty) == migrating.Installed("0006", (option,))
+    assert ("maxdepidentityversion" in columns(admin)) == (option == OPTION)
     with_option = shape(admin)
-    migrating.downgrade(empty, without=[OPTION])
+    migrating.downgrade(empty, without=[option])
     assert shape(admin) == without
     assert migrating.installed(empty) == migrating.Installed("0006")
-    migrating.upgrade(empty, options=[OPTION])
+    migrating.upgrade(empty, options=[option])
     assert shape(admin) == with_option
 
 
 @pytest.mark.acceptance("54")
-def test_an_option_comes_with_the_installation(empty: str, admin: sa.Connection) -> None:
-    migrating.upgrade(empty, options=[OPTION])
-    assert rows(admin) == ["0006", ROW]
+@EACH
+def test_an_option_comes_with_the_installation(empty: str, admin: sa.Connection, option: str) -> None:
+    migrating.upgrade(empty, options=[option])
+    assert rows(admin) == ["0006", f"{option}_0006"]
     before = catalog(admin)
     migrating.upgrade(empty)  # up to date, its options as well
-    migrating.upgrade(empty, options=[OPTION])
+    migrating.upgrade(empty, options=[option])
     assert catalog(admin) == before
 
 
-def test_a_journal_with_an_option_reads_and_writes(empty: str, admin: sa.Connection) -> None:
-    migrating.upgrade(empty, options=[OPTION])
+@EACH
+def test_a_journal_with_an_option_reads_and_writes(empty: str, admin: sa.Connection, option: str) -> None:
+    migrating.upgrade(empty, options=[option])
     with dj.connect(empty) as journal:
         student = document(STUDENT, 1)
         write(journal, student, document(PLAN, 1, student))
@@ -181,14 +185,15 @@ def run(empty: str, program, tmp_path: Path):
 
 
 @pytest.mark.acceptance("55")
-def test_an_options_scripts_do_what_the_online_ones_do(run, empty: str, admin: sa.Connection) -> None:
+@EACH
+def test_an_options_scripts_do_what_the_online_ones_do(run, empty: str, admin: sa.Connection, option: str) -> None:
     migrating.upgrade(empty)
     without = shape(admin)
-    run(migrating.script(option=OPTION))
+    run(migrating.script(option=option))
     by_script = shape(admin)
-    run(migrating.script(option=OPTION, down=True))
+    run(migrating.script(option=option, down=True))
     assert shape(admin) == without
-    migrating.upgrade(empty, options=[OPTION])
+    migrating.upgrade(empty, options=[option])
     assert shape(admin) == by_script
 
 
@@ -299,9 +304,10 @@ def test_a_name_is_read_from_a_revision() -> None:
     assert revisions.needed_by("partitions_b_0007") == "0007"
 
 
-def test_an_options_script_for_sql_server_is_one_transaction() -> None:
+@EACH
+def test_an_options_script_for_sql_server_is_one_transaction(option: str) -> None:
     for down in (False, True):
-        script = migrating.script("sqlserver", option=OPTION, down=down)
+        script = migrating.script("sqlserver", option=option, down=down)
         assert len(re.findall(r"^BEGIN TRANSACTION;$", script, re.MULTILINE)) == 1
         assert len(re.findall(r"^COMMIT;$", script, re.MULTILINE)) == 1
         assert ("INSERT INTO dms.alembic_version" in script) != down

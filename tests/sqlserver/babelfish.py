@@ -157,7 +157,7 @@ EDITS = {
     "queries/prune_estimate": {  # sys.allocation_units is missing there
         "sys.partitions AS part INNER JOIN sys.allocation_units AS unit ON unit.container_id = part.partition_id": (
             "(SELECT object_id, 1 AS index_id, CAST(1 AS bigint) AS rows FROM sys.tables) AS part"
-            " CROSS JOIN (SELECT CAST(1 AS bigint) AS total_pages) AS unit"
+            " CROSS JOIN (SELECT CAST(1 AS bigint) AS total_pages, 1 AS type) AS unit"
         ),
     },
 }
@@ -170,7 +170,13 @@ class Unlike(NamedTuple):
     sqlserver: str
 
 
+# Journals with option partitions cannot be had there: the fixtures of tests/acceptance/test_partitions.py expect to fail by it.
+PARTITIONS = Unlike(
+    "Un-aligned Index is not supported in Babelfish",
+    "makes the journals' indexes anew on a partition scheme, splits its empty last part, and empties a part by its number",
+)
 EXCEPTIONS = {
+    "test_partitions.py::test_a_journal_with_history_reads_and_writes_as_before[sqlserver]": PARTITIONS,
     "test_installing.py::test_a_script_that_fails_leaves_nothing[False]": Unlike(
         "SET NOEXEC ON is ignored: the batches after an error run, each in a transaction of its own",
         "compiles the batches that follow, and runs none of them",

@@ -8,12 +8,13 @@
 --   it reads depends on page_size, never on the window. `= ANY (ARRAY[…])` of one element, with the column in the order, is an
 --   equality to the index and none to the planner: with a plain one it may walk the primary key (ChangeVersion, DocumentId) in
 --   the same order instead, and filter. The upper bound is no row comparison: the index would not stop there. One lower bound a
---   range: with two, the index started at the wrong end. OFFSET 0 keeps a lookup a lookup.
+--   range: with the window's beside the cursor's, the index started at the wrong end. OFFSET 0 keeps a lookup a lookup.
 WITH own AS MATERIALIZED (  -- the resource's own events
     SELECT ChangeVersion, DocumentId
     FROM dms.DocumentChangeEvent
     WHERE ResourceKeyId = ANY (ARRAY[CAST(:resource_key_id AS smallint)])
       AND (ChangeVersion, DocumentId) > (CAST(:after_version AS bigint), CAST(:after_id AS bigint))
+      AND ChangeVersion >= CAST(:after_version AS bigint)  -- the same bound for partitions, which no row comparison rules out
       AND ChangeVersion <= CAST(:max_version AS bigint)
     ORDER BY ResourceKeyId, ChangeVersion, DocumentId
     LIMIT CAST(:page_size AS bigint)

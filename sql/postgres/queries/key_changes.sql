@@ -22,7 +22,7 @@ LEFT JOIN LATERAL (
     SELECT OldKeyValues
     FROM dms.KeyChangeEvent
     WHERE DocumentId = ANY (ARRAY[event.DocumentId]) AND DocumentUuid = event.DocumentUuid  -- of this lifetime
-      AND ChangeVersion >= CAST(:min_version AS bigint)
+      AND ChangeVersion >= CAST(:min_version AS bigint) AND ChangeVersion <= event.ChangeVersion
     ORDER BY DocumentId, ChangeVersion
     LIMIT 1
 ) AS earliest ON true

@@ -6,11 +6,13 @@
 -- Rows and floor are of one statement, so of one transaction: whoever sees a row gone sees a floor at or above it (invariant 8). A batch
 --   counts rows, whatever versions they have: the floor is at the last one's, also where the next batch begins in the same version.
 -- Plan: one range of the primary key from the position on, so that no index entry of what was deleted before is looked at again, and
---   the rows by their place in the table, where nothing moves them: a journal's rows are never updated.
+--   the rows by their place in the table, where nothing moves them: a journal's rows are never updated. Each partition has such a place,
+--   where there are partitions: the batch's range keeps to the ones that it is in, and to its rows.
 WITH batch AS MATERIALIZED (
     SELECT ctid AS place, ChangeVersion, DocumentId
     FROM dms.DocumentChangeEvent
     WHERE (ChangeVersion, DocumentId) > (CAST(:after_version AS bigint), CAST(:after_id AS bigint))
+      AND ChangeVersion >= CAST(:after_version AS bigint)  -- see change_page.sql
       AND ChangeVersion <= CAST(:through AS bigint)
     ORDER BY ChangeVersion, DocumentId
     LIMIT CAST(:batch_size AS bigint)
@@ -21,7 +23,11 @@ done AS MATERIALIZED (
     FROM batch
 ),
 gone AS (
-    DELETE FROM dms.DocumentChangeEvent WHERE ctid = ANY (ARRAY(SELECT place FROM batch)) RETURNING ChangeVersion
+    DELETE FROM dms.DocumentChangeEvent
+    WHERE ctid = ANY (ARRAY(SELECT place FROM batch))
+      AND (ChangeVersion, DocumentId) <= (SELECT ChangeVersion, DocumentId FROM batch ORDER BY ChangeVersion DESC, DocumentId DESC LIMIT 1)
+      AND ChangeVersion >= (SELECT min(ChangeVersion) FROM batch) AND ChangeVersion <= (SELECT max(ChangeVersion) FROM batch)
+    RETURNING ChangeVersion
 ),
 raised AS (  -- never lowered
     UPDATE dms.JournalFloor SET ChangeVersion = done.version, PrunedAt = clock_timestamp()

@@ -4,6 +4,7 @@ WITH batch AS MATERIALIZED (
     SELECT ctid AS place, ChangeVersion, DocumentId
     FROM dms.IdentityChangeEvent
     WHERE (ChangeVersion, DocumentId) > (CAST(:after_version AS bigint), CAST(:after_id AS bigint))
+      AND ChangeVersion >= CAST(:after_version AS bigint)  -- see change_page.sql
       AND ChangeVersion <= CAST(:through AS bigint)
     ORDER BY ChangeVersion, DocumentId
     LIMIT CAST(:batch_size AS bigint)
@@ -14,7 +15,11 @@ done AS MATERIALIZED (
     FROM batch
 ),
 gone AS (
-    DELETE FROM dms.IdentityChangeEvent WHERE ctid = ANY (ARRAY(SELECT place FROM batch)) RETURNING ChangeVersion
+    DELETE FROM dms.IdentityChangeEvent
+    WHERE ctid = ANY (ARRAY(SELECT place FROM batch))
+      AND (ChangeVersion, DocumentId) <= (SELECT ChangeVersion, DocumentId FROM batch ORDER BY ChangeVersion DESC, DocumentId DESC LIMIT 1)
+      AND ChangeVersion >= (SELECT min(ChangeVersion) FROM batch) AND ChangeVersion <= (SELECT max(ChangeVersion) FROM batch)
+    RETURNING ChangeVersion
 ),
 raised AS (  -- never lowered
     UPDATE dms.JournalFloor SET ChangeVersion = done.version, PrunedAt = clock_timestamp()

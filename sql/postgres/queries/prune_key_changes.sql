@@ -14,7 +14,11 @@ done AS MATERIALIZED (
     FROM batch
 ),
 gone AS (
-    DELETE FROM dms.KeyChangeEvent WHERE ctid = ANY (ARRAY(SELECT place FROM batch)) RETURNING ChangeVersion
+    DELETE FROM dms.KeyChangeEvent
+    WHERE ctid = ANY (ARRAY(SELECT place FROM batch))
+      AND (ChangeVersion, DocumentId) <= (SELECT ChangeVersion, DocumentId FROM batch ORDER BY ChangeVersion DESC, DocumentId DESC LIMIT 1)
+      AND ChangeVersion >= (SELECT min(ChangeVersion) FROM batch) AND ChangeVersion <= (SELECT max(ChangeVersion) FROM batch)
+    RETURNING ChangeVersion
 ),
 raised AS (  -- never lowered
     UPDATE dms.JournalFloor SET ChangeVersion = done.version, PrunedAt = clock_timestamp()

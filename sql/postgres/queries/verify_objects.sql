@@ -1,15 +1,17 @@
 -- sql/postgres/queries/verify_objects.sql: what the schema is made of, for comparison with the shipped text.
--- Gives: kind (trigger, routine, view, index, constraint, sequence, owner), name, definition (what the server tells; null where the name is
+-- Gives: kind (trigger, routine, view, index, constraint, sequence, owner, partition), name, definition (what the server tells; null where the name is
 --   all that is asked for), state: ok, or what is wrong with it.
 WITH tables AS (
-    SELECT oid, relname, relkind, relowner FROM pg_class
+    SELECT oid, relname, relkind, relowner,
+           relispartition OR coalesce(obj_description(oid, 'pg_class') LIKE 'dmsjournal: a part of %', false) AS is_part
+    FROM pg_class
     WHERE relnamespace = 'dms'::regnamespace AND relkind IN ('r', 'p', 'v', 'S')
 )
 SELECT 'trigger' AS kind, CAST(t.tgname AS text) AS name, pg_get_triggerdef(t.oid) AS definition,
        CASE t.tgenabled WHEN 'O' THEN 'ok' WHEN 'D' THEN 'disabled' WHEN 'R' THEN 'fires in replica role only'
                         ELSE 'fires in replica role too' END AS state
 FROM pg_trigger AS t JOIN tables ON tables.oid = t.tgrelid
-WHERE NOT t.tgisinternal
+WHERE NOT t.tgisinternal AND NOT tables.is_part
 UNION ALL
 SELECT 'routine', p.proname, pg_get_functiondef(p.oid),
        CASE WHEN p.prorettype = 'trigger'::regtype AND p.prosecdef AND has_function_privilege('public', p.oid, 'EXECUTE')
@@ -20,12 +22,14 @@ SELECT 'view', relname, pg_get_viewdef(oid), 'ok' FROM tables WHERE relkind = 'v
 UNION ALL
 SELECT 'index', i.relname, NULL, CASE WHEN x.indisvalid AND x.indisready THEN 'ok' ELSE 'not valid' END
 FROM pg_index AS x JOIN pg_class AS i ON i.oid = x.indexrelid JOIN tables ON tables.oid = x.indrelid
+WHERE NOT tables.is_part
 UNION ALL
 SELECT 'constraint', c.conname, NULL,
        CASE WHEN NOT c.convalidated THEN 'not validated'
             WHEN EXISTS (SELECT FROM pg_trigger AS t WHERE t.tgconstraint = c.oid AND t.tgenabled <> 'O') THEN 'its triggers are disabled'
             ELSE 'ok' END
 FROM pg_constraint AS c JOIN tables ON tables.oid = c.conrelid
+WHERE NOT tables.is_part
 UNION ALL
 SELECT 'sequence', tables.relname,
        concat_ws(' ', format_type(s.seqtypid, NULL), 'increment', s.seqincrement, 'cache', s.seqcache, CASE WHEN s.seqcycle THEN 'cycle' ELSE 'no cycle' END), 'ok'
@@ -38,4 +42,24 @@ FROM (
     UNION ALL SELECT proname, proowner FROM pg_proc WHERE pronamespace = 'dms'::regnamespace
 ) AS owned
 WHERE owned.owner <> (SELECT relowner FROM tables WHERE relname = 'document')
+UNION ALL
+SELECT 'partition', journal.relname, NULL,  -- of option partitions: what a journal or a part of it lacks
+       CASE WHEN journal.relkind = 'r' THEN 'is not partitioned' ELSE 'has no default part' END
+FROM tables AS journal
+WHERE to_regclass('dms.JournalPartition') IS NOT NULL
+  AND journal.relname IN ('documentchangeevent', 'identitychangeevent', 'keychangeevent', 'documentdeleteevent')
+  AND NOT EXISTS (SELECT FROM pg_partitioned_table AS p WHERE p.partrelid = journal.oid AND p.partdefid <> 0)
+UNION ALL
+SELECT 'partition', part.relname, NULL,
+       CASE WHEN lacking.name IS NULL THEN 'TRUNCATE is not refused there' ELSE 'has no valid index for ' || lacking.name END
+FROM tables AS part
+JOIN pg_inherits AS link ON link.inhrelid = part.oid
+LEFT JOIN LATERAL (
+    SELECT min(i.relname) AS name FROM pg_index AS x JOIN pg_class AS i ON i.oid = x.indexrelid
+    WHERE x.indrelid = link.inhparent AND NOT EXISTS (
+        SELECT FROM pg_inherits AS attached JOIN pg_index AS own ON own.indexrelid = attached.inhrelid
+        WHERE attached.inhparent = x.indexrelid AND own.indrelid = part.oid AND own.indisvalid)) AS lacking ON true
+WHERE part.is_part AND part.relkind = 'r'
+  AND (lacking.name IS NOT NULL OR NOT EXISTS (
+      SELECT FROM pg_trigger AS t WHERE t.tgrelid = part.oid AND t.tgname LIKE 'tr\_%\_truncate' AND t.tgenabled IN ('O', 'A')))
 ORDER BY kind, name

@@ -14,7 +14,7 @@ FROM (
 ) AS counted
 CROSS APPLY (
     SELECT SUM(unit.total_pages) * CAST(8192 AS bigint) AS bytes,
-           MAX(CASE WHEN part.index_id <= 1 THEN part.rows ELSE 0 END) AS rows
+           SUM(CASE WHEN part.index_id <= 1 AND unit.type = 1 THEN part.rows ELSE 0 END) AS rows
     FROM sys.partitions AS part INNER JOIN sys.allocation_units AS unit ON unit.container_id = part.partition_id
     WHERE part.object_id = OBJECT_ID(N'dms.' + counted.journal)
 ) AS size;

@@ -1,5 +1,5 @@
 -- sql/sqlserver/queries/verify_objects.sql: what the schema is made of, for comparison with the shipped text.
--- Gives: kind (trigger, routine, view, index, constraint, sequence, owner, option), name, definition (what the server tells; null where
+-- Gives: kind (trigger, routine, view, index, constraint, sequence, owner, option, partition), name, definition (what the server tells; null where
 --   the name is all that is asked for), state: ok, or what is wrong with it.
 SET NOCOUNT ON;
 IF COALESCE(HAS_PERMS_BY_NAME(N'dms', N'SCHEMA', N'VIEW DEFINITION'), 0) = 0
@@ -32,6 +32,12 @@ SELECT 'owner', o.name, NULL, CONCAT(N'is owned by ', USER_NAME(o.principal_id))
 FROM sys.objects AS o
 WHERE o.schema_id = SCHEMA_ID(N'dms') AND o.parent_object_id = 0 AND o.principal_id IS NOT NULL
   AND o.principal_id <> (SELECT principal_id FROM sys.schemas WHERE name = N'dms')
+UNION ALL
+SELECT 'partition', i.name, NULL, N'is not partitioned'  -- of option partitions
+FROM sys.indexes AS i INNER JOIN sys.data_spaces AS place ON place.data_space_id = i.data_space_id
+WHERE OBJECT_ID(N'dms.JournalPartition') IS NOT NULL AND place.type <> 'PS'
+  AND i.object_id IN (OBJECT_ID(N'dms.DocumentChangeEvent'), OBJECT_ID(N'dms.IdentityChangeEvent'), OBJECT_ID(N'dms.KeyChangeEvent'),
+                      OBJECT_ID(N'dms.DocumentDeleteEvent'))
 UNION ALL
 SELECT 'option', N'nested triggers', NULL, CASE WHEN CAST(value_in_use AS int) = 0 THEN N'off' ELSE N'ok' END
 FROM sys.configurations WHERE name = N'nested triggers'

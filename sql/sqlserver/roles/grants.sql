@@ -26,5 +26,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON dms.ChangeConsumer TO [$(pruner)];
 GRANT SELECT ON dms.alembic_version TO [$(pruner)];
 GRANT EXECUTE ON dms.horizon TO [$(pruner)];
 GRANT EXECUTE ON dms.newest_stamp TO [$(pruner)];
+IF OBJECT_ID(N'dms.drop_partition') IS NOT NULL  -- option partitions
+    EXEC (N'GRANT EXECUTE ON dms.drop_partition TO [$(pruner)]; GRANT SELECT ON dms.JournalPartition TO [$(pruner)];');
 COMMIT;
 GO

@@ -1,0 +1,73 @@
+"""Commands for the parts of the journals, with option partitions."""
+
+from datetime import timedelta
+from typing import Annotated
+
+import typer
+
+import dmsjournal as dj
+from dmsjournal.cli.base import Json, Url, app
+from dmsjournal.cli.printing import print_items
+from dmsjournal.partitioning import AHEAD, BATCH_SIZE, VERSIONS, Step
+
+partitions = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(partitions, name="partitions", help="List, add and split the parts of journals that have option partitions.")
+
+Versions = Annotated[int, typer.Option(metavar="N", help="Versions of a part; its bounds are multiples of it.")]
+
+
+@partitions.command(name="list")
+def list_partitions(url: Url, json: Json = False) -> None:
+    """Print the parts of each journal: low (inclusive), high (exclusive), whether it is the default one, rows (estimated), bytes.
+
+    Example: dmsjournal partitions list --json
+    """
+    with dj.connect(url) as db:
+        print_items(db.partitions.list(), json, False)
+
+
+@partitions.command()
+def ensure(
+    url: Url,
+    versions: Versions = VERSIONS,
+    ahead: Annotated[int, typer.Option(metavar="N", help="Parts to have above the last stamp.")] = AHEAD,
+    json: Json = False,
+) -> None:
+    """Add the parts for the versions to come, and empty the default part. A line is a step; none where nothing was to be done.
+
+    Example: dmsjournal partitions ensure --versions 5000000
+    """
+    from rich.console import Console
+
+    with dj.connect(url) as db, Console(stderr=True).status("looking") as status:
+        print_items(db.partitions.ensure(versions, ahead, lambda step: status.update(_told(step))), json, False)
+
+
+@partitions.command()
+def split(
+    url: Url,
+    versions: Versions = VERSIONS,
+    journal: Annotated[str | None, typer.Option(metavar="NAME", help="Of this journal only.", show_default="all four")] = None,
+    batch_size: Annotated[int, typer.Option(metavar="N", help="Rows to copy in one transaction.")] = BATCH_SIZE,
+    pause: Annotated[int, typer.Option(min=0, metavar="MS", help="Milliseconds between two transactions.")] = 0,
+    json: Json = False,
+) -> None:
+    """Split the parts that are wider, while readers and writers go on; after an interruption, run it again. PostgreSQL.
+
+    Example: dmsjournal partitions split --versions 5000000 --pause 50
+    """
+    from rich.console import Console
+
+    with dj.connect(url) as db, Console(stderr=True).status("looking") as status:
+        done = db.partitions.split(
+            versions,
+            journal,
+            batch_size=batch_size,
+            pause=timedelta(milliseconds=pause),
+            progress=lambda step: status.update(_told(step)),
+        )
+        print_items(done, json, False)
+
+
+def _told(step: Step) -> str:
+    return f"{step.journal}: {step.step}" + (f", {step.rows:,} rows" if step.rows else "")

@@ -1,0 +1,40 @@
+-- sql/postgres/functions/begin_split.v1.sql: option partitions: what an earlier split has copied of a part, and is not as it would be copied now, goes:
+-- pieces of other sizes, of a part that is gone, or of which a prune or a repair has taken rows since. Returns the number of pieces: below
+-- two there is nothing to split. Reads what was copied once.
+CREATE FUNCTION dms.begin_split(journal text, partition text, versions bigint) RETURNS bigint
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET lock_timeout = '1500ms' AS $$
+DECLARE
+    found record;
+    is_same boolean;
+    has_rest boolean;
+BEGIN
+    EXECUTE format('SELECT EXISTS (SELECT FROM dms.%I)', lower(journal) || '_default') INTO has_rest;
+    IF has_rest THEN
+        RAISE EXCEPTION 'the default part of dms.% holds events', journal USING ERRCODE = 'DJ008', HINT = 'Run dmsjournal partitions ensure first.';
+    END IF;
+    FOR found IN
+        SELECT c.relname AS name, piece.low, piece.high
+        FROM pg_class AS c LEFT JOIN dms.pieces_of(journal, partition, versions) AS piece ON piece.name = c.relname
+        WHERE c.relnamespace = 'dms'::regnamespace AND c.relkind = 'r' AND NOT c.relispartition
+          AND c.relname ~ ('^' || lower(journal) || '_split_\d+$')
+    LOOP
+        is_same := false;
+        IF found.high IS NOT NULL THEN
+            EXECUTE format(
+                'SELECT (SELECT count(*) FROM dms.%1$I)'
+                ' = (SELECT count(*) FROM dms.%2$I WHERE ChangeVersion >= $1 AND ChangeVersion <= (SELECT max(ChangeVersion) FROM dms.%1$I)'
+                '    AND (ChangeVersion, DocumentId) <= (SELECT ChangeVersion, DocumentId FROM dms.%1$I ORDER BY ChangeVersion DESC, DocumentId DESC LIMIT 1))'
+                ' AND EXISTS (SELECT FROM pg_constraint WHERE conrelid = ''dms.%1$I''::regclass AND conname = ''ck_piece'' AND pg_get_constraintdef(oid) = $2)',
+                found.name, partition)
+            INTO is_same
+            USING coalesce(found.low, -9223372036854775807 - 1),
+                  CASE WHEN found.low IS NULL THEN format('CHECK ((changeversion < ''%s''::bigint))', found.high)
+                       ELSE format('CHECK (((changeversion >= ''%s''::bigint) AND (changeversion < ''%s''::bigint)))', found.low, found.high) END;
+        END IF;
+        IF is_same IS NOT TRUE THEN
+            EXECUTE format('DROP TABLE dms.%I', found.name);
+        END IF;
+    END LOOP;
+    RETURN (SELECT count(*) FROM dms.pieces_of(journal, partition, versions));
+END $$;
+REVOKE EXECUTE ON FUNCTION dms.begin_split(text, text, bigint) FROM PUBLIC;

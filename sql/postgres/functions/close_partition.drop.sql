@@ -1,0 +1,2 @@
+-- sql/postgres/functions/close_partition.drop.sql
+DROP FUNCTION dms.close_partition(text, bigint);

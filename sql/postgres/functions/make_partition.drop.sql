@@ -1,0 +1,2 @@
+-- sql/postgres/functions/make_partition.drop.sql
+DROP FUNCTION dms.make_partition(text, text);

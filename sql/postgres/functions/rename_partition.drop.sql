@@ -1,0 +1,2 @@
+-- sql/postgres/functions/rename_partition.drop.sql
+DROP FUNCTION dms.rename_partition(text, text);

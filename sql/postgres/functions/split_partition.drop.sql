@@ -1,0 +1,2 @@
+-- sql/postgres/functions/split_partition.drop.sql
+DROP FUNCTION dms.split_partition(text, text, bigint, bigint, text[]);

@@ -1,0 +1,2 @@
+-- sql/postgres/views/JournalPartition.drop.sql
+DROP VIEW dms.JournalPartition;

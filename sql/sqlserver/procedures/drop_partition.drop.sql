@@ -1,0 +1,2 @@
+-- sql/sqlserver/procedures/drop_partition.drop.sql
+DROP PROCEDURE dms.drop_partition;

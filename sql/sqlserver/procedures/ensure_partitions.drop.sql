@@ -1,0 +1,2 @@
+-- sql/sqlserver/procedures/ensure_partitions.drop.sql
+DROP PROCEDURE dms.ensure_partitions;

@@ -1,0 +1,2 @@
+-- sql/sqlserver/views/JournalPartition.drop.sql
+DROP VIEW dms.JournalPartition;
