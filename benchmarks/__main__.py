@@ -1,10 +1,10 @@
-"""Measure pages, writes and prunes, both sides in one run: `python -m benchmarks all`."""
+"""Measure pages, writes, prunes and events, both sides in one run: `python -m benchmarks all`."""
 
 import argparse
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks import database, option, page, prune, report, write
+from benchmarks import arrow, database, option, page, prune, report, ring, write
 from benchmarks.report import Table
 
 
@@ -13,6 +13,12 @@ def main() -> None:
     asked = parser().parse_args()
     if max(asked.events) > asked.history:
         parser().error(f"--events is at most the history's {asked.history}")
+    if asked.what in ("ring", "all"):
+        rings = ring.Options(asked.hand_overs, asked.repeat, own_command(asked, "ring", "hand_overs"))
+        tables, found = ring.measure(rings)
+        print(report.write(asked.output / "ring.json", found, asdict(rings), tables))
+    if asked.what == "ring":
+        return
     with database.server(asked.url) as url:
         if asked.what in ("page", "option", "all"):
             command = own_command(asked, "page", "history", "documents", "edges_per_document", "page_size")
@@ -52,6 +58,11 @@ def main() -> None:
                     with database.scratch(url, "dmsjournal_benchmark_parts", keep=False) as own:
                         prune.measure_dropped(own, prunes, tables[-1], events)
             print(report.write(asked.output / "prune.json", found, asdict(prunes), tables))
+        if asked.what in ("arrow", "all"):
+            arrows = arrow.Options(asked.arrow_events, asked.repeat, own_command(asked, "arrow", "arrow_events"))
+            with database.scratch(url, "dmsjournal_benchmark_arrow", keep=False) as own:
+                tables, found = arrow.measure(own, arrows)
+            print(report.write(asked.output / "arrow.json", found, asdict(arrows), tables))
 
 
 def own_command(asked: argparse.Namespace, what: str, *names: str) -> str:
@@ -67,7 +78,7 @@ def own_command(asked: argparse.Namespace, what: str, *names: str) -> str:
 def parser() -> argparse.ArgumentParser:
     """The defaults are the sizes that README's figures were taken at."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=main.__doc__)
-    parser.add_argument("what", choices=("page", "option", "write", "prune", "all"), nargs="?", default="all")
+    parser.add_argument("what", choices=("page", "option", "write", "prune", "arrow", "ring", "all"), nargs="?", default="all")
     parser.add_argument("--url", help="SQLAlchemy URL of a PostgreSQL that may create databases (default: embedded)")
     parser.add_argument("--repeat", type=positive, default=5, help="runs of each measure; the median is reported")
     results = Path(__file__).parent / "results"
@@ -94,6 +105,9 @@ def parser() -> argparse.ArgumentParser:
     prunes.add_argument("--pause", type=int, default=5, help="milliseconds between two of its transactions")
     prunes.add_argument("--writers", type=positive, default=1, help="sessions that update documents meanwhile")
     prunes.add_argument("--partitions", action="store_true", help="drop parts of journals as well (option partitions)")
+    events = parser.add_argument_group("arrow and ring")
+    events.add_argument("--arrow-events", type=positive, default=200_000, help="events of the journal, and as many in memory")
+    events.add_argument("--hand-overs", type=positive, default=1_000_000, help="notifications of a run")
     return parser
 
 

@@ -256,7 +256,7 @@ class _Story:
 
     def _spark(self, resource: dj.ResourceKey, window: dj.Window) -> list[tuple[int, int, str]]:
         """Has Spark write the window as Parquet; the rows that are in it."""
-        import pyarrow.parquet as pq  # type: ignore[import-untyped]
+        import pyarrow.parquet as pq
 
         from dmsjournal.spark.session import local_session
         from dmsjournal.spark.windows import write_window

@@ -98,14 +98,14 @@ def _decoded(text: str | bytes, decoder: msgspec.json.Decoder[Any], number: Call
     try:
         return decoder.decode(text)
     except (msgspec.DecodeError, RecursionError):  # what a database holds, another program may have written: it must be readable
-        return _in_a_deep_thread(lambda: json.loads(text, parse_int=_whole_number, parse_float=number))
+        return in_a_deep_thread(lambda: json.loads(text, parse_int=_whole_number, parse_float=number))
 
 
 def _whole_number(text: str) -> int | Decimal:
     return int(text) if len(text) <= _INT_DIGITS else Decimal(text)
 
 
-def _in_a_deep_thread(work: Callable[[], Any]) -> Any:
+def in_a_deep_thread(work: Callable[[], Any]) -> Any:
     """What the work returns, done with a stack for values that are nested thousands deep."""
     before = threading.stack_size(_STACK_BYTES)
     try:

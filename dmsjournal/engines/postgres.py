@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import exc
+from sqlalchemy.dialects import postgresql
 
 from dmsjournal import statements
 from dmsjournal.connecting import REVISION, shown
@@ -30,6 +33,36 @@ _MISSING = {"3F000", "42P01", "42883", "42703"}
 _WRONG_LOGIN = {"28P01", "28000", "3D000"}
 _WRONG_VALUE = {"22P05", "22021", "22P02", "22003", "22001", "54000"}
 _LOCKED = {"55P03", "40P01"}
+_NUMBERED = postgresql.dialect(paramstyle="numeric_dollar")  # type: ignore[no-untyped-call]  # $1, $2
+
+
+@contextmanager
+def arrow_source(url: sa.URL) -> Iterator[Callable[[sa.TextClause, Mapping[str, object]], Any]]:
+    """A function that runs a statement and gives its rows as a pyarrow.Table, which no Python object a row is made for.
+
+    Raises UnsupportedCapability where its driver is missing.
+    """
+    try:
+        from adbc_driver_manager import Error
+        from adbc_driver_postgresql import dbapi
+    except ImportError as error:
+        raise UnsupportedCapability(f"no driver for Arrow ({error})", "pip install 'dmsjournal[events]'") from error
+
+    def rows(statement: sa.TextClause, binds: Mapping[str, object]) -> Any:
+        compiled = statement.compile(dialect=_NUMBERED)
+        cursor.execute(str(compiled), [binds[name] for name in compiled.positiontup or ()])
+        return cursor.fetch_arrow_table()
+
+    address = url.set(drivername="postgresql").render_as_string(hide_password=False)
+    try:
+        with dbapi.connect(address, autocommit=True) as connection, connection.cursor() as cursor:
+            yield rows
+    except Error as error:
+        if error.sqlstate in _MISSING:
+            raise NotInstalled(None, REVISION) from error
+        if error.sqlstate in _RETRY or (error.sqlstate or "08").startswith("08"):
+            raise Unavailable(_line(str(error))) from error
+        raise DatabaseRefused(error.sqlstate, _line(str(error)), "see the cause") from error
 
 
 _COMMENT = re.compile(r"--[^\n]*")

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import importlib.util
 import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import exc
+from sqlalchemy.dialects import mssql
 
 from dmsjournal.connecting import REVISION, shown
 from dmsjournal.errors import (
@@ -37,6 +41,7 @@ SCRIPT_BEGINS, SCRIPT_ENDS = "SET XACT_ABORT ON;\nSET QUOTED_IDENTIFIER ON;\nSET
 
 _PACKAGES = {"pyodbc": "'dmsjournal[sqlserver]'", "mssqlpython": "mssql-python"}
 _LOGIN_SECONDS = 10
+_WITH_MARKS = mssql.dialect(paramstyle="qmark")  # type: ignore[no-untyped-call]
 _MODULE = re.compile(r"^CREATE (?:OR ALTER )?(TRIGGER|PROCEDURE|VIEW|FUNCTION) dms\.(\w+)", re.MULTILINE)
 _HEAD = re.compile(r"^(?:CREATE\s+OR\s+ALTER|CREATE|ALTER)\s+(?=TRIGGER|PROCEDURE|VIEW|FUNCTION)", re.MULTILINE)
 _OURS = range(50001, 50010)  # what sql/sqlserver throws
@@ -88,6 +93,29 @@ def engine_for(url: sa.URL) -> sa.Engine:
         )
     except ModuleNotFoundError as error:
         raise UnsupportedCapability(f"the driver {error.name} is missing", f"pip install {_PACKAGES[driver]}") from error
+
+
+@contextmanager
+def arrow_source(url: sa.URL) -> Iterator[Callable[[sa.TextClause, Mapping[str, object]], Any]]:
+    """See postgres.arrow_source. Of the drivers, mssql-python alone gives Arrow."""
+    from dmsjournal.connecting import engine_for as prepared_engine
+    from dmsjournal.connecting import translated
+
+    if url.get_driver_name() != "mssqlpython":
+        raise UnsupportedCapability(f"rows as Arrow through {url.get_driver_name()}", "write the URL as mssql+mssqlpython://…")
+    engine = prepared_engine(url)
+
+    def rows(statement: sa.TextClause, binds: Mapping[str, object]) -> Any:
+        compiled = statement.compile(dialect=_WITH_MARKS)
+        cursor = connection.connection.cursor()
+        cursor.execute(str(compiled), [binds[name] for name in compiled.positiontup or ()])
+        return cursor.arrow()  # this driver's own
+
+    with translated(), engine.connect() as connection:
+        try:
+            yield rows
+        finally:
+            engine.dispose()
 
 
 def _with_odbc_driver(url: sa.URL) -> sa.URL:

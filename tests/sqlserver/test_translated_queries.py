@@ -51,7 +51,7 @@ OPERATIONS = re.compile(
 
 COMPARED = [
     *("change_page", "deletes", "key_changes", "snapshot_page", "window_quantiles", "derive", "documents", "edges_of"),
-    *("find_by_uuid", "floors", "identity_closure", "lock_documents", "ping", "read_documents", "referrer"),
+    *("find_by_uuid", "floors", "identity_closure", "journal_rows", "lock_documents", "ping", "read_documents", "referrer"),
     *("resource_keys", "revisions", "used_uuids"),
 ]
 UNORDERED = {"documents", "edges_of", "floors", "used_uuids"}
@@ -86,6 +86,17 @@ FAULTS = {  # by query, and the view: what is in it, and what stands there inste
         "the window's end is exclusive": ("ChangeVersion <= @max_version", "ChangeVersion < @max_version"),
         "no row without a tombstone": ("LEFT JOIN @event", "INNER JOIN @event"),
         "another journal's floor": ("N'DocumentDeleteEvent'", "N'KeyChangeEvent'"),
+    },
+    "journal_rows": {
+        "the cursor is inclusive": ("OR DocumentId > @after_id", "OR DocumentId >= @after_id"),
+        "the cursor is a version": (
+            "AND (ChangeVersion > @after_version OR DocumentId > @after_id)",
+            "AND ChangeVersion > @after_version",
+        ),
+        "the window's end is exclusive": ("ChangeVersion <= @max_version", "ChangeVersion < @max_version"),
+        "no row without an event": ("LEFT JOIN @event", "INNER JOIN @event"),
+        "the lower floor": ("MAX(ChangeVersion) AS floor", "MIN(ChangeVersion) AS floor"),
+        "any floor": ("IN (N'DocumentChangeEvent', N'DocumentDeleteEvent')", "<> N''"),
     },
     "key_changes": {
         "the window's beginning is exclusive": ("ChangeVersion >= @min_version", "ChangeVersion > @min_version"),

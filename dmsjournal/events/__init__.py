@@ -1,0 +1,4 @@
+"""Events for other programs: the CDC format 1.0, Debezium, CloudEvents, JSON lines, Arrow. Needs dmsjournal[events].
+
+Nothing here reads a database but `dmsjournal.events.arrow.read_journal`.
+"""

@@ -1,0 +1,170 @@
+"""Events of the feed as CDC events."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Set
+from dataclasses import dataclass
+from typing import Any
+
+from dmsjournal.events import shapes
+from dmsjournal.events.cdc.models import (
+    VERSION,
+    Cascade,
+    CdcEvent,
+    Entity,
+    FieldChange,
+    Metadata,
+    Operation,
+    Source,
+    event_type_of,
+)
+from dmsjournal.events.differences import MISSING, Difference, differences, is_within, top_level
+from dmsjournal.events.shapes import FeedEventLike
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeContext:
+    """What caused a change, as far as is known: None is left out of the event. One for all events of a transaction."""
+
+    transaction_id: str | None = None
+    session_id: str | None = None
+    user: str | None = None
+    tenant_id: str | None = None
+    trigger: str | None = None
+    metadata: Metadata | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CdcConverter:
+    """Makes CDC events of the feed's, each of the same `source`.
+
+    `soft_delete_field` is the name in a document that says when it was marked as deleted: its update then has `is_soft_deleted`.
+    `identifier` gives what people call the document, such as `key_identifier`. `image_fields` are the names of the documents' own
+    that may leave in before, after and changed_field_values, without it all; changed_fields names what changed in the whole
+    document.
+    """
+
+    source: Source
+    soft_delete_field: str | None = None
+    identifier: Callable[[FeedEventLike], str | None] | None = None
+    image_fields: Set[str] | None = None
+
+    def convert(
+        self,
+        event: FeedEventLike,
+        context: ChangeContext | None = None,
+        *,
+        cascade: Cascade | None = None,
+        version: int | None = None,
+    ) -> CdcEvent:
+        """The CDC event of an event of the feed; the same one however often it is read.
+
+        `version` is the document's version for optimistic locking. Raises InvalidRequest, pydantic's ValidationError.
+        """
+        context = context or ChangeContext()
+        operation = shapes.operation_of(event)
+        return CdcEvent(
+            version=VERSION,
+            event_id=f"evt_{event.event_id}",
+            event_type=event_type_of(operation),
+            timestamp=event.timestamp,
+            sequence_number=event.change_version,
+            schema_name=event.resource.project_name,
+            schema_version=event.resource.resource_version,
+            source=self._source(event, context),
+            entity=self._entity(event, operation, context, version),
+            operation=self._operation(event, operation, context),
+            cascade=cascade or Cascade.of(),
+            metadata=context.metadata or Metadata(),
+        )
+
+    def _source(self, event: FeedEventLike, context: ChangeContext) -> Source:
+        known = _known(
+            transaction_id=context.transaction_id or _text(event.transaction_id),
+            session_id=context.session_id,
+            user=context.user,
+        )
+        return self.source.model_copy(update=known) if known else self.source
+
+    def _entity(self, event: FeedEventLike, operation: shapes.Operation, context: ChangeContext, version: int | None) -> Entity:
+        return Entity(
+            entity_type=event.resource.resource_name,
+            entity_id=shapes.entity_id_of(event),
+            **_known(
+                entity_identifier=self.identifier(event) if self.identifier else None,
+                tenant_id=context.tenant_id,
+                version=version,
+                is_soft_deleted=self._is_soft_deleted(event, operation),
+            ),
+        )
+
+    def _is_soft_deleted(self, event: FeedEventLike, operation: shapes.Operation) -> bool | None:
+        _, after = shapes.images_of(event)
+        if self.soft_delete_field is None or operation == "DELETE" or not isinstance(after, dict):
+            return None
+        return after.get(self.soft_delete_field) not in (None, False)
+
+    def _operation(self, event: FeedEventLike, operation: shapes.Operation, context: ChangeContext) -> Operation:
+        before, after = shapes.images_of(event)
+        sides: dict[str, Any] = {}
+        if before is not None and operation != "CREATE":
+            sides["before"] = self._shown(before)
+        if operation == "DELETE":
+            sides["after"] = None
+        elif after is not None:
+            sides["after"] = self._shown(after)
+        return Operation(
+            type=operation,
+            timestamp=event.timestamp,
+            **_known(trigger=context.trigger),
+            **sides,
+            **self._changes(operation, before, after),
+        )
+
+    def _changes(self, operation: shapes.Operation, before: Any, after: Any) -> dict[str, Any]:
+        if operation == "CREATE":
+            return {} if after is None else {"changed_fields": _fields_of(after)}
+        if before is None:
+            return {}
+        if operation == "DELETE":
+            return {"changed_fields": _fields_of(before)}
+        if after is None:
+            return {}
+        found = list(differences(before, after))
+        values = {change.path: _values(change) for change in found if self._may_leave(change.path)}
+        return {"changed_fields": tuple(change.path for change in found), "changed_field_values": values}
+
+    def _shown(self, image: Any) -> Any:
+        if self.image_fields is None:
+            return image
+        return {name: value for name, value in image.items() if name in self.image_fields} if isinstance(image, dict) else {}
+
+    def _may_leave(self, path: str) -> bool:
+        return self.image_fields is None or any(is_within(path, top_level(name)) for name in self.image_fields)
+
+
+def key_identifier(event: FeedEventLike) -> str | None:
+    """The document's key as text: the value where it is one, else `name=value` in the order of names, joined by commas."""
+    values = event.key.key_values
+    if not values:
+        return None
+    if len(values) == 1:
+        return str(next(iter(values.values())))
+    return ",".join(f"{name}={values[name]}" for name in sorted(values))
+
+
+def _known(**values: Any) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)
+
+
+def _fields_of(image: Any) -> tuple[str, ...]:
+    return tuple(top_level(name) for name in image) if isinstance(image, dict) else ("$",)
+
+
+def _values(change: Difference) -> FieldChange:
+    sides = {"before": change.before, "after": change.after}
+    return FieldChange(**{side: value for side, value in sides.items() if value is not MISSING})

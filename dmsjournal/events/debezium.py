@@ -1,0 +1,74 @@
+"""CDC events as Debezium's envelope, for what reads Debezium's topics: op, before, after, source, ts_ms.
+
+Debezium has null both for no document and for an image that is not known, and neither cascade nor metadata: what CDC says of those
+is left out. `source.event_id` tells repetitions apart, `source.sequence` orders.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from pydantic import Field
+
+from dmsjournal.events.cdc.models import CdcEvent
+from dmsjournal.events.models import EventModel, Int64, Json
+
+Op = Literal["c", "u", "d", "r"]
+_OPS: Mapping[str, Op] = {"CREATE": "c", "UPDATE": "u", "DELETE": "d"}
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class DebeziumSource(EventModel):
+    """Where and when the change was made. `schema` and `table` are the project's and the resource's names."""
+
+    version: str
+    connector: str
+    name: str
+    ts_ms: Int64
+    ts_us: Int64
+    snapshot: Literal["true", "false"]
+    db: str | None
+    schema_name: str = Field(alias="schema")
+    table: str
+    tx_id: str | None = Field(alias="txId")
+    sequence: Int64
+    event_id: str
+
+
+class DebeziumEvent(EventModel):
+    """A change: `op` is c, u, d, or r of a snapshot; times are milliseconds and microseconds since 1970 in UTC."""
+
+    before: Json
+    after: Json
+    source: DebeziumSource
+    op: Op
+    ts_ms: Int64
+    ts_us: Int64
+
+    @classmethod
+    def of(cls, event: CdcEvent) -> DebeziumEvent:
+        """The envelope of a CDC event."""
+        microseconds = (event.timestamp - _EPOCH) // (datetime.resolution)
+        times: dict[str, Any] = {"ts_ms": microseconds // 1000, "ts_us": microseconds}
+        source = DebeziumSource(
+            version=event.schema_version,
+            connector=event.source.database,
+            name=event.source.instance,
+            snapshot="false",
+            db=event.source.database_name,
+            schema=event.schema_name,
+            table=event.entity.entity_type,
+            txId=event.source.transaction_id,
+            sequence=event.sequence_number,
+            event_id=event.event_id,
+            **times,
+        )
+        operation = event.operation
+        return cls(before=operation.before, after=operation.after, source=source, op=_OPS[operation.type], **times)
+
+
+def key(event: CdcEvent) -> dict[str, str]:
+    """The key of the event's message: events of one document have one key, so that a topic keeps their order."""
+    return {"entity_type": event.entity.entity_type, "entity_id": str(event.entity.entity_id)}

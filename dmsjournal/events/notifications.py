@@ -1,0 +1,275 @@
+"""Notifications of 64 bytes from one process to another, by a ring of slots in a file that both have mapped.
+
+A notification says that there is something to read, and where; the data goes another way. One producer, one consumer; each may be
+killed at any point and started again. See docs/events/arrow.md for what is then lost or repeated.
+
+How a slot is handed over. Slots are numbered from 1 on and lie at (number - 1) modulo the capacity, aligned to 64 bytes. The
+producer writes the whole slot with its number left 0, a check (CRC-32 of the slot and its number) among the rest, and then the
+number, in one aligned store of 8 bytes. The consumer waits for the number it expects, copies the slot, and takes the copy if the
+check fits. It frees the slot by storing the number as taken, which the producer reads before it uses the slot again.
+
+What is relied on:
+
+- A store or load of 8 aligned bytes is not torn: `memoryview.cast("Q")` copies 8 bytes, which compilers make one instruction.
+- On x86 stores become visible in their order, so a number is never seen before its slot. ARM may show them in another order, and
+  Python has no fence: there the check finds a slot that is not all there yet, and it is read again (a wrong one passes with
+  probability 2^-32 of those). A consumer frees a slot after its check, and ARM orders a store after the branch it depends on.
+- A killed process's stores stay: they are in the mapping, not in the process. A crash of the machine loses the ring's contents.
+
+The file is an ordinary one, best in memory (/dev/shm). `multiprocessing.shared_memory` would not do: a killed process's
+resource tracker deletes the segment under the other one (Python below 3.13).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import mmap
+import os
+import struct
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any, ClassVar
+from zlib import crc32
+
+from dmsjournal.errors import InvalidRequest, Unavailable, UnsupportedCapability
+
+SIZE = 64  # bytes of a notification, of a slot, and of each part of the head: a cache line
+_MAGIC = b"dmsjring"
+_FORMAT = 1
+_HEAD = struct.Struct("=8sQQ")  # magic, format, capacity
+_TAKEN = 1  # which cache line of the head holds the number of the last slot that was taken
+_LINES = 2  # of the head
+_WORDS = SIZE // 8
+_LOW = 2**32 - 1
+_TRIES = 1_000  # reads of a slot whose number is there and whose check is not: only a store on its way, or a broken file
+_ALL = slice(None)
+
+
+class NotificationRef(ctypes.Structure):
+    """64 bytes that say where there is something to read. In a ring each lies at a multiple of 64, in a cache line of its own.
+
+    `sequence` is the producer's own number, such as a change version; `source_id` which of its sources; `event_type` an EventType;
+    `row_count` rows; `timestamp` microseconds since 1970 in UTC; `batch_offset` where the data is. The ring sets the others.
+    """
+
+    _fields_: ClassVar = [
+        ("slot", ctypes.c_uint64),
+        ("sequence", ctypes.c_uint64),
+        ("timestamp", ctypes.c_int64),
+        ("batch_offset", ctypes.c_uint64),
+        ("source_id", ctypes.c_uint32),
+        ("row_count", ctypes.c_uint32),
+        ("event_type", ctypes.c_uint8),
+        ("reserved", ctypes.c_uint8 * 15),
+        ("check", ctypes.c_uint64),
+    ]
+
+    def copy(self) -> NotificationRef:
+        """A copy that stays: the ring uses the one that it gave for the next."""
+        return type(self).from_buffer_copy(self)
+
+    def values(self) -> tuple[int, int, int, int, int, int]:
+        """sequence, source_id, event_type, row_count, timestamp, batch_offset."""
+        return (self.sequence, self.source_id, self.event_type, self.row_count, self.timestamp, self.batch_offset)
+
+    def __repr__(self) -> str:
+        names = ("sequence", "source_id", "event_type", "row_count", "timestamp", "batch_offset")
+        return f"NotificationRef({', '.join(f'{name}={value}' for name, value in zip(names, self.values(), strict=True))})"
+
+
+def create(path: str | os.PathLike[str], capacity: int = 1024) -> None:
+    """Makes a ring's file, all of it or none. Bounds: 2 to 2^20 slots. Raises InvalidRequest: a file is there, or no folder."""
+    if isinstance(capacity, bool) or not isinstance(capacity, int) or not 2 <= capacity <= 2**20:
+        raise InvalidRequest("capacity", capacity, "a ring has 2 to 1048576 slots")
+    folder, name = os.path.split(os.path.abspath(path))
+    try:
+        descriptor, made = tempfile.mkstemp(prefix=f".{name}.", dir=folder)
+    except OSError as error:
+        raise InvalidRequest("path", str(path), f"a ring cannot be made there ({error.strerror})") from error
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(_HEAD.pack(_MAGIC, _FORMAT, capacity))
+            file.truncate((_LINES + capacity) * SIZE)
+        os.link(made, path)  # unlike a rename, it fails where there is a file
+    except FileExistsError as error:
+        raise InvalidRequest("path", str(path), "there is a file: open it, or delete it first") from error
+    finally:
+        os.unlink(made)
+
+
+def remove(path: str | os.PathLike[str]) -> None:
+    """Deletes a ring's files; who has it open keeps what it has."""
+    for name in (path, *(f"{os.fspath(path)}.{side}" for side in ("producer", "consumer"))):
+        Path(name).unlink(missing_ok=True)
+
+
+class _Ring:
+    """One side of a ring. While it is open, no other process can open the same side."""
+
+    _side: ClassVar[str]
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        with contextlib.ExitStack() as opened:
+            self.capacity, self._map = _mapped(self.path)
+            opened.callback(self._map.close)
+            self._lock = _locked(self.path, self._side)
+            opened.pop_all()
+        self._bytes = memoryview(self._map)
+        self._words: Any = self._bytes.cast("Q")
+        slots = range(_LINES * SIZE, len(self._map), SIZE)
+        self._places = [slice(at, at + SIZE) for at in slots]  # made once: a hand-over makes nothing
+        self._views = [self._bytes[place] for place in self._places]
+        self._numbers = [at // 8 for at in slots]  # the word of a slot that holds its number
+        self._taken_at = _TAKEN * _WORDS
+        self._read = NotificationRef()
+        self._read_bytes = memoryview(self._read).cast("B")
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends this side; the file stays, with what is in it."""
+        if self._map.closed:
+            return
+        for view in (*self._views, self._words, self._bytes):
+            view.release()
+        self._map.close()
+        os.close(self._lock)
+
+    def _is_whole(self, number: int) -> bool:
+        """Whether the slot of a number holds it, all of it; then `_read` is its copy."""
+        at = (number - 1) % self.capacity
+        if self._words[self._numbers[at]] != number:
+            return False
+        self._read_bytes[_ALL] = self._views[at]
+        read = self._read
+        check = read.check
+        read.slot = read.check = 0
+        fits: bool = check == crc32(self._read_bytes, number & _LOW)
+        return fits
+
+
+class NotificationProducer(_Ring):
+    """The side that sends. `last` is what was sent last, by whichever process, None in a new ring: go on after it."""
+
+    _side = "producer"
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        super().__init__(path)
+        self._taken: int = self._words[self._taken_at]
+        self._sent = self._last_sent()
+        self.last = self._read.copy() if self._sent and self._is_whole(self._sent) else None
+
+    def send(self, notification: NotificationRef) -> bool:
+        """Hands a notification over; False, and nothing done, where the ring is full.
+
+        The notification is copied and can be used for the next one. When it returns True, it is in the ring whatever
+        happens to this process.
+        """
+        number = self._sent + 1
+        if number - self._taken > self.capacity:
+            self._taken = self._words[self._taken_at]
+            if number - self._taken > self.capacity:
+                return False
+        at = self._sent % self.capacity
+        notification.slot = notification.check = 0
+        notification.check = crc32(notification, number & _LOW)
+        self._map[self._places[at]] = notification  # its number is 0: not to be taken yet
+        self._words[self._numbers[at]] = number
+        self._sent = number
+        return True
+
+    def _last_sent(self) -> int:
+        """The highest number in the ring: a slot that a producer was killed in the middle of has none, or one that was taken."""
+        numbers: list[int] = [self._words[word] for word in self._numbers]
+        return max([self._taken, *numbers])
+
+
+class NotificationConsumer(_Ring):
+    """The side that takes. It begins after the last notification that was committed."""
+
+    _side = "consumer"
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        super().__init__(path)
+        self._seen: int = self._words[self._taken_at]
+
+    def take(self) -> NotificationRef | None:
+        """The next notification, None where there is none yet. It is good until the next call: `copy()` what is to stay.
+
+        It comes again after a restart unless `commit` was called since. Raises InvalidRequest where the ring's file is damaged.
+        """
+        number = self._seen + 1
+        if not self._is_whole(number):
+            if self._words[self._numbers[self._seen % self.capacity]] != number:
+                return None
+            self._settle(number)
+        self._seen = number
+        return self._read
+
+    def commit(self) -> None:
+        """Frees the slots of all that was taken: none of it comes again."""
+        self._words[self._taken_at] = self._seen
+
+    def wait(self, seconds: float) -> NotificationRef | None:
+        """The next notification, None where none comes in that time. It looks 10,000 times a second at first, then 1,000."""
+        deadline = time.monotonic() + seconds
+        pause = 0.0001
+        while (found := self.take()) is None and time.monotonic() < deadline:
+            time.sleep(pause)
+            pause = min(pause * 1.1, 0.001)
+        return found
+
+    def drain(self) -> Iterator[NotificationRef]:
+        """What is there, each committed when the next is asked for: what a loop was at when it was killed comes again."""
+        while (found := self.take()) is not None:
+            yield found
+            self.commit()
+
+    def _settle(self, number: int) -> None:
+        """Reads a slot until it is whole, which on x86 it is at once, on ARM when the other core's stores have come."""
+        for _ in range(_TRIES):
+            if self._is_whole(number):
+                return
+            time.sleep(0)
+        raise InvalidRequest("path", str(self.path), f"slot {number} is damaged: delete the ring and make another one")
+
+
+def _mapped(path: Path) -> tuple[int, mmap.mmap]:
+    """The capacity of a ring and its file, mapped. Raises InvalidRequest for a file that is none."""
+    try:
+        with path.open("r+b") as file:
+            head = file.read(_HEAD.size)
+            size = file.seek(0, os.SEEK_END)
+            magic, of_format, capacity = _HEAD.unpack(head.ljust(_HEAD.size, b"\0"))
+            if magic != _MAGIC or of_format != _FORMAT or size != (_LINES + capacity) * SIZE:
+                raise InvalidRequest("path", str(path), "it is no ring of this version, or not all of one")
+            return capacity, mmap.mmap(file.fileno(), size)
+    except OSError as error:
+        raise InvalidRequest("path", str(path), f"no ring can be opened there ({error.strerror}): create it first") from error
+
+
+def _locked(path: Path, side: str) -> int:
+    """A lock on one side of a ring, which ends with its process. Raises Unavailable where another one has it."""
+    try:
+        import fcntl
+    except ImportError as error:  # Windows
+        raise UnsupportedCapability("a notification ring", "it needs the file locks of Linux or macOS") from error
+    try:
+        descriptor = os.open(f"{path}.{side}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise InvalidRequest("path", str(path), f"no ring can be opened there ({error.strerror}): create it first") from error
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(descriptor)
+        raise Unavailable(f"another process is the {side} of {path}", "a ring has one of each: end it first") from error
+    return descriptor

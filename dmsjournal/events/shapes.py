@@ -1,0 +1,86 @@
+"""What the converters of this package need of an event of the feed, whichever provider it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from enum import Enum
+from typing import Any, Literal, Protocol
+from uuid import UUID, uuid5
+
+from dmsjournal import statements
+from dmsjournal.errors import InvalidRequest
+from dmsjournal.resources import ResourceKey
+
+Operation = Literal["CREATE", "UPDATE", "DELETE"]
+
+
+_NO_UUID = UUID("0f2d1d0c-2a54-5b5e-9a1e-6d6a6f75726e")  # namespace of the ids of documents that have no uuid
+
+
+class EventKey(Protocol):
+    """Which document an event is of. A provider without documents of its own has `key_values` alone."""
+
+    @property
+    def document_uuid(self) -> UUID | None: ...
+    @property
+    def key_values(self) -> Mapping[str, Any] | None: ...
+    @property
+    def document_id(self) -> int | None: ...
+
+
+class ItemState(Protocol):
+    """The document's JSON before and after the change; None where it is not known, or where there was no document."""
+
+    @property
+    def before(self) -> Any: ...
+    @property
+    def after(self) -> Any: ...
+
+
+class FeedEventLike(Protocol):
+    """An event of the feed: dmsjournal.feed.FeedEvent, or a record of JSON lines. `timestamp` is in UTC."""
+
+    @property
+    def event_id(self) -> UUID: ...
+    @property
+    def key(self) -> EventKey: ...
+    @property
+    def resource(self) -> ResourceKey: ...
+    @property
+    def type(self) -> object: ...
+    @property
+    def timestamp(self) -> datetime: ...
+    @property
+    def change_version(self) -> int: ...
+    @property
+    def item_state(self) -> ItemState | None: ...
+    @property
+    def transaction_id(self) -> int | None: ...
+
+
+def operation_of(event: FeedEventLike) -> Operation:
+    """CREATE, UPDATE or DELETE, also where the feed has an enumeration for it. Raises InvalidRequest."""
+    name = event.type.value if isinstance(event.type, Enum) else event.type
+    if name not in ("CREATE", "UPDATE", "DELETE"):
+        raise InvalidRequest("type", name, "an event is CREATE, UPDATE or DELETE")
+    return name
+
+
+def entity_id_of(event: FeedEventLike) -> UUID:
+    """The document's uuid; where it has none, one made of its resource and its key or id, always the same."""
+    key = event.key
+    if key.document_uuid is not None:
+        return key.document_uuid
+    named = statements.rows([str(event.resource), key.document_id if key.key_values is None else dict(key.key_values)])
+    return uuid5(_NO_UUID, statements.canonical_json(named.encode()).decode())
+
+
+def images_of(event: FeedEventLike) -> tuple[Any, Any]:
+    """The document before and after; None for what is not known or was not there."""
+    state = event.item_state
+    return (None, None) if state is None else (_plain(state.before), _plain(state.after))
+
+
+def _plain(image: Any) -> Any:
+    return image if isinstance(image, dict) or not isinstance(image, Mapping) else dict(image)

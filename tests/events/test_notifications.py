@@ -1,0 +1,370 @@
+"""The ring of notifications: nothing lost, nothing torn, nothing allocated, whoever is killed at whichever point."""
+
+import ctypes
+import multiprocessing
+import os
+import random
+import signal
+import time
+import tracemalloc
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dmsjournal import InvalidRequest, Unavailable
+from dmsjournal.events import notifications
+from dmsjournal.events.notifications import NotificationConsumer, NotificationProducer, NotificationRef
+
+LARGE = 2**62  # sequences that are no small ints
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    notifications.create(tmp_path / "ring", 4)
+    return tmp_path / "ring"
+
+
+def ref(sequence: int) -> NotificationRef:
+    """A notification whose every field tells its sequence, so that a mixture of two is seen."""
+    return NotificationRef(
+        sequence=sequence,
+        source_id=sequence % 2**32,
+        row_count=(sequence * 7) % 2**32,
+        event_type=sequence % 5,
+        timestamp=-sequence,
+        batch_offset=sequence * 3 % 2**64,
+    )
+
+
+def sequences(consumer: NotificationConsumer) -> list[int]:
+    found = []
+    for notification in consumer.drain():
+        assert notification.values() == ref(notification.sequence).values()
+        found.append(notification.sequence)
+    return found
+
+
+def test_a_notification_is_a_cache_line(path: Path) -> None:
+    assert ctypes.sizeof(NotificationRef) == 64
+    with NotificationProducer(path) as ring:
+        for place in ring._places:
+            there = NotificationRef.from_buffer(ring._map, place.start)
+            assert ctypes.addressof(there) % 64 == 0
+            del there
+        assert len(ring._places) == ring.capacity == 4
+
+
+def test_what_is_sent_is_taken_in_order_until_the_ring_is_full(path: Path) -> None:
+    with NotificationProducer(path) as producer, NotificationConsumer(path) as consumer:
+        assert producer.last is None
+        assert consumer.take() is None
+        assert [producer.send(ref(n)) for n in range(6)] == [True] * 4 + [False] * 2
+        first = consumer.take()
+        assert first is not None
+        kept = first.copy()
+        assert not producer.send(ref(6))  # taken, not committed
+        consumer.commit()
+        assert producer.send(ref(6))
+        assert sequences(consumer) == [1, 2, 3, 6]
+        assert kept.values() == ref(0).values()
+        assert [producer.send(ref(n)) for n in range(7, 9)] == [True, True]
+        assert sequences(consumer) == [7, 8]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.sampled_from(["send", "take", "commit", "producer", "consumer"]), max_size=80), st.integers(2, 5))
+def test_any_history_is_that_of_a_queue(steps: list[str], capacity: int) -> None:
+    path = Path(f"/dev/shm/test_ring_{os.getpid()}") if os.path.isdir("/dev/shm") else Path(f"ring_{os.getpid()}")
+    notifications.remove(path)
+    notifications.create(path, capacity)
+    producer, consumer = NotificationProducer(path), NotificationConsumer(path)
+    sent = taken = committed = 0
+    try:
+        for step in steps:
+            match step:
+                case "send":
+                    assert producer.send(ref(sent + 1)) == (sent - committed < capacity)
+                    sent += sent - committed < capacity
+                case "take":
+                    found = consumer.take()
+                    assert (found and found.values()) == (ref(taken + 1).values() if taken < sent else None)
+                    taken += taken < sent
+                case "commit":
+                    consumer.commit()
+                    committed = taken
+                case "producer":
+                    producer.close()
+                    producer = NotificationProducer(path)
+                    assert (producer.last and producer.last.values()) == (ref(sent).values() if sent else None)
+                case "consumer":
+                    consumer.close()
+                    consumer = NotificationConsumer(path)
+                    taken = committed
+    finally:
+        producer.close()
+        consumer.close()
+        notifications.remove(path)
+
+
+# Killed at each of its stores.
+
+
+class Killed(BaseException):
+    pass
+
+
+class KilledWhileCopying:
+    """The mapping of a process that is killed when the first `bytes_written` bytes of a slot are there."""
+
+    def __init__(self, mapping: Any, bytes_written: int) -> None:
+        self._mapping, self._written = mapping, bytes_written
+
+    def __setitem__(self, place: slice, value: NotificationRef) -> None:
+        end = place.start + self._written
+        self._mapping[place.start : end] = bytes(value)[: self._written]
+        raise Killed
+
+
+class KilledBeforeAStore:
+    """The words of a process that is killed before it stores one."""
+
+    def __init__(self, words: Any) -> None:
+        self._words = words
+
+    def __getitem__(self, at: int) -> int:
+        return int(self._words[at])
+
+    def __setitem__(self, at: int, value: int) -> None:
+        raise Killed
+
+
+@pytest.mark.parametrize("written", [*range(0, 64, 4), 63, 64])
+@pytest.mark.parametrize("before", [0, 1, 3, 4, 9])
+def test_a_producer_killed_while_it_copies_a_slot_has_sent_nothing(path: Path, written: int, before: int) -> None:
+    with NotificationConsumer(path) as consumer:
+        with NotificationProducer(path) as producer:
+            for n in range(1, before + 1):
+                producer.send(ref(n))
+                assert sequences(consumer) == [n]
+            mapping, producer._map = producer._map, KilledWhileCopying(producer._map, written)
+            with pytest.raises(Killed):
+                producer.send(ref(before + 1))
+            producer._map = mapping
+            assert consumer.take() is None
+        with NotificationProducer(path) as again:
+            assert (again.last and again.last.values()) == (ref(before).values() if before else None)
+            assert again.send(ref(before + 1))
+        assert sequences(consumer) == [before + 1]
+
+
+def test_a_producer_killed_before_it_says_so_has_sent_nothing_and_after_it_has(path: Path) -> None:
+    with NotificationConsumer(path) as consumer:
+        with NotificationProducer(path) as producer:
+            producer.send(ref(1))
+            words, producer._words = producer._words, KilledBeforeAStore(producer._words)
+            with pytest.raises(Killed):
+                producer.send(ref(2))
+            producer._words = words
+        with NotificationProducer(path) as producer:
+            assert producer.last is not None
+            assert producer.last.sequence == 1
+            producer.send(ref(2))  # and is killed when it has
+        with NotificationProducer(path) as producer:
+            assert producer.last is not None
+            assert producer.last.sequence == 2
+        assert sequences(consumer) == [1, 2]
+
+
+def test_a_consumer_killed_before_it_commits_takes_again(path: Path) -> None:
+    with NotificationProducer(path) as producer:
+        for n in range(1, 4):
+            producer.send(ref(n))
+        with NotificationConsumer(path) as consumer:
+            consumer.take()
+            consumer.commit()
+            consumer.take()
+        with NotificationConsumer(path) as consumer:
+            assert sequences(consumer) == [2, 3]
+
+
+@pytest.mark.parametrize("words", range(7))  # of the 7 after the number
+@pytest.mark.parametrize("first", [True, False])
+def test_a_slot_whose_number_is_seen_before_the_rest_is_not_taken(
+    path: Path, words: int, first: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What ARM may show: the number, and of the rest the first or the last words, the others being those of the lap before."""
+    monkeypatch.setattr(notifications, "_TRIES", 3)
+    with NotificationProducer(path) as producer, NotificationConsumer(path) as consumer:
+        for n in range(1, 5):
+            producer.send(ref(n))
+            assert sequences(consumer) == [n]
+        place = producer._places[0]
+        old = producer._map[place]
+        producer.send(ref(5))
+        new = producer._map[place]
+        cut = 8 + words * 8 if first else 64 - words * 8
+        producer._map[place] = new[:8] + (new[8:cut] + old[cut:] if first else old[8:cut] + new[cut:])
+        with pytest.raises(InvalidRequest, match="slot 5 is damaged"):
+            consumer.take()
+        producer._map[place] = new
+        assert sequences(consumer) == [5]
+
+
+# Refused.
+
+
+def test_each_side_is_one_process_s(path: Path) -> None:
+    with NotificationProducer(path) as producer, NotificationConsumer(path):
+        for side in (NotificationProducer, NotificationConsumer):
+            with pytest.raises(Unavailable, match="end it first"):
+                side(path)
+        assert producer.send(ref(1))
+    producer.close()  # closed already
+    with NotificationProducer(path) as producer:
+        assert producer.last is not None
+
+
+def broken(path: Path, change: Callable[[bytearray], object]) -> Path:
+    content = bytearray(path.read_bytes())
+    change(content)
+    path.write_bytes(content)
+    return path
+
+
+FOREIGN: dict[str, Callable[[bytearray], object]] = {
+    "empty": lambda content: content.clear(),
+    "another program's": lambda content: content.__setitem__(slice(0, 8), b"PARQUET1"),
+    "of another version": lambda content: content.__setitem__(8, 9),
+    "truncated": lambda content: content.__delitem__(slice(-1, None)),
+    "cut in its head": lambda content: content.__delitem__(slice(20, None)),
+    "too long": lambda content: content.extend(b"\0"),
+}
+
+
+@pytest.mark.parametrize("fault", FOREIGN)
+@pytest.mark.parametrize("side", [NotificationProducer, NotificationConsumer])
+def test_a_file_that_is_no_ring_is_refused(path: Path, fault: str, side: Any) -> None:
+    with pytest.raises(InvalidRequest, match="no ring of this version"):
+        side(broken(path, FOREIGN[fault]))
+
+
+def test_where_no_ring_can_be_is_said(path: Path) -> None:
+    for wrong in (path, path.parent / "no" / "folder"):
+        with pytest.raises(InvalidRequest, match="path"):
+            notifications.create(wrong)
+    with pytest.raises(InvalidRequest, match="create it first"):
+        NotificationProducer(path.parent / "nothing")
+    for capacity in (1, 0, -1, True, 2**20 + 1, 2.0):
+        with pytest.raises(InvalidRequest, match="capacity"):
+            notifications.create(path.parent / "other", capacity)  # type: ignore[arg-type]
+    assert sorted(found.name for found in path.parent.iterdir()) == ["ring"]
+    notifications.remove(path)
+    assert not list(path.parent.iterdir())
+
+
+# Allocations.
+
+
+@pytest.mark.parametrize("times", [20_000, pytest.param(1_000_000, marks=pytest.mark.long)])
+def test_a_hand_over_allocates_nothing_that_stays(path: Path, times: int) -> None:
+    """By tracemalloc: no block more after than before, and never more than a few numbers at once, however many hand-overs."""
+    notification = ref(LARGE)
+    with NotificationProducer(path) as producer, NotificationConsumer(path) as consumer:
+
+        def hand_over(rounds: int) -> None:
+            for n in range(LARGE, LARGE + rounds):
+                notification.sequence = n
+                producer.send(notification)
+                consumer.take()
+                consumer.commit()
+
+        ours = [tracemalloc.Filter(True, notifications.__file__)]
+        tracemalloc.start()
+        try:
+            hand_over(1_000)
+            before = tracemalloc.take_snapshot().filter_traces(ours)
+            tracemalloc.reset_peak()
+            held, _ = tracemalloc.get_traced_memory()
+            hand_over(times)
+            _, peak = tracemalloc.get_traced_memory()
+            after = tracemalloc.take_snapshot().filter_traces(ours)
+        finally:
+            tracemalloc.stop()
+    grown = [each for each in after.compare_to(before, "lineno") if each.count_diff > 0]
+    assert not grown
+    assert peak - held < 1024
+
+
+# Two processes, killed.
+
+Target = Callable[..., None]
+
+
+def produce(path: Path, end: int) -> None:
+    with NotificationProducer(path) as producer:
+        at = producer.last.sequence if producer.last else 0
+        while at < end:
+            if producer.send(ref(at + 1)):
+                at += 1
+            else:
+                time.sleep(0)
+
+
+def consume(path: Path, log: Path, end: int) -> None:
+    """Notes each sequence, then commits every third: up to three are repeated after a kill."""
+    descriptor = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    os.write(descriptor, b"start\n")
+    with NotificationConsumer(path) as consumer:
+        while True:
+            notification = consumer.wait(0.01)
+            if notification is None:
+                continue
+            torn = notification.values() != ref(notification.sequence).values()
+            os.write(descriptor, b"torn " if torn else b"%d\n" % notification.sequence)
+            if notification.sequence % 3 == 0 or notification.sequence == end:
+                consumer.commit()
+            if notification.sequence == end:
+                return
+
+
+def kept_running(target: Target, *arguments: object) -> Iterator[Any]:
+    """Processes that run the same again; each is given out while it runs."""
+    fork = multiprocessing.get_context("fork")
+    while True:
+        process = fork.Process(target=target, args=arguments, daemon=True)
+        process.start()
+        yield process
+        if process.exitcode == 0:
+            return
+
+
+@pytest.mark.parametrize("end", [150_000, pytest.param(1_000_000, marks=pytest.mark.long)])
+def test_two_processes_that_are_killed_lose_nothing(tmp_path: Path, end: int) -> None:
+    ring, log, rng = tmp_path / "ring", tmp_path / "log", random.Random(6)
+    notifications.create(ring, 64)
+    sides = [kept_running(produce, ring, end), kept_running(consume, ring, log, end)]
+    running = [next(processes) for processes in sides]
+    killed = [0, 0]
+    while running[1].exitcode != 0:
+        time.sleep(rng.uniform(0.002, 0.03))
+        side = rng.randrange(2)
+        if running[side].exitcode is None:
+            os.kill(running[side].pid, signal.SIGKILL)
+            killed[side] += 1
+            running[side].join()
+            running[side] = next(sides[side], running[side])
+    running[0].join()
+    runs = [[int(line) for line in run.split()] for run in log.read_text().split("start\n")]
+    repeated = highest = 0
+    for run in filter(None, runs):
+        assert run == list(range(run[0], run[-1] + 1))  # in order, once
+        assert highest - 3 < run[0] <= highest + 1  # goes on after the last commit
+        repeated += highest + 1 - run[0]
+        highest = max(highest, run[-1])
+    assert highest == end
+    assert min(killed) >= 3, f"{killed} kills are too few to tell"
+    assert repeated > 0, "no kill was between a notification and its commit"
