@@ -22,6 +22,7 @@ from dmsjournal.errors import (
 from dmsjournal.journal import Journal, connect
 from dmsjournal.key_changes import KeyChange
 from dmsjournal.pages import Change, ChangePage
+from dmsjournal.planning import DocumentRange, Plan, SnapshotPlan, SubWindow
 from dmsjournal.pruning import Pruned, PrunedJournal
 from dmsjournal.resources import ResourceKey
 from dmsjournal.status import Status
@@ -45,6 +46,7 @@ __all__ = [
     "Delete",
     "Derived",
     "Document",
+    "DocumentRange",
     "Finding",
     "HistoryDiverged",
     "InvalidRequest",
@@ -53,14 +55,17 @@ __all__ = [
     "KeyChange",
     "MigrationRefused",
     "NotInstalled",
+    "Plan",
     "Pruned",
     "PrunedJournal",
     "Reference",
     "ReferencedDocument",
     "Repair",
     "ResourceKey",
+    "SnapshotPlan",
     "Status",
     "StoredDocument",
+    "SubWindow",
     "Unavailable",
     "Unchanged",
     "UnknownReference",

@@ -23,7 +23,6 @@ from dmsjournal import district, loading, migrating, statements
 from dmsjournal.connecting import engine_for, shown, translated
 from dmsjournal.documents import Key
 from dmsjournal.embedded import EmbeddedPostgres, EmbeddedPostgresError
-from dmsjournal.windows import MAX_VERSION
 
 SAMPLE = Path("shared", "data", "edfi-sample", "documents.jsonl.gz")
 STATE, STATEWIDE = ({"uri": f"uri://ed-fi.org/LearningStandardScopeDescriptor#{value}"} for value in ("State", "Statewide"))
@@ -258,8 +257,8 @@ class _Story:
         """Has Spark write the window as Parquet; the rows that are in it."""
         import pyarrow.parquet as pq
 
+        from dmsjournal.spark.reading import read
         from dmsjournal.spark.session import local_session
-        from dmsjournal.spark.windows import write_window
 
         started = time.monotonic()
         with _quiet_java():
@@ -267,9 +266,11 @@ class _Story:
                 spark = local_session("dmsjournal demo")
             try:
                 ready = time.monotonic()
-                with self.console.status("Spark reads dms.ResourceChange"):
-                    ends = (window.first, window.last(MAX_VERSION))
-                    write_window(spark, self.url, self.db.resources()[resource], ends, _PARTITIONS, str(self.parquet))
+                with (
+                    self.console.status("Spark reads dms.ResourceChange"),
+                    read(spark, self.url, resource, window, parts=_PARTITIONS) as reading,
+                ):
+                    reading.changes().write.parquet(str(self.parquet))
                 done = time.monotonic()
             finally:
                 spark.stop()

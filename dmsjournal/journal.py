@@ -12,7 +12,7 @@ from typing import TypeVar
 import sqlalchemy as sa
 from sqlalchemy import exc
 
-from dmsjournal import pruning, statements, verifying
+from dmsjournal import planning, pruning, statements, verifying
 from dmsjournal.connecting import REVISION, engine_for, shown, translated
 from dmsjournal.consumers import Consumers
 from dmsjournal.deletes import Delete, deletes_page
@@ -20,8 +20,9 @@ from dmsjournal.deriving import Derived, derive
 from dmsjournal.errors import DatabaseRefused, InvalidRequest, NotInstalled, Unavailable
 from dmsjournal.horizon import Horizon
 from dmsjournal.key_changes import KeyChange, key_changes_page
-from dmsjournal.pages import Change, ChangePage, change_page, snapshot_page
+from dmsjournal.pages import Change, ChangePage, change_page, refuse_expired, snapshot_page
 from dmsjournal.partitioning import OPTION, Partitions
+from dmsjournal.planning import Plan, SnapshotPlan
 from dmsjournal.registry import Registry
 from dmsjournal.resources import ResourceKey
 from dmsjournal.revisions import journal_revision, option_of
@@ -244,6 +245,56 @@ class Journal:
                 yield from page.items
 
         return Walk(items(), through, checked.is_cut(through))
+
+    def plan(
+        self,
+        resources: ResourceKey | Collection[ResourceKey] | None = None,
+        window: Window | None = None,
+        *,
+        events_per_part: int | None = None,
+        parts: int | None = None,
+    ) -> Plan:
+        """The window of a resource, of several, or of all (None), in parts with about equal numbers of events, for many readers.
+
+        Either `parts` (1 to 10,000: about so many) or `events_per_part` (250,000 without either). Bounds: the window is inclusive
+        and cut to the horizon. Costs under a second, however many events there are, and a read of the parents of documents that
+        more than 100,000 refer to. Raises InvalidRequest, CheckpointExpired. Source: docs/how-it-works.md, Planning.
+        """
+        asked = checked_window(window)
+        planning.check_sizes(parts, "events_per_part", events_per_part)
+        with self._planning(resources) as (session, chosen, horizon):
+            ends = (asked.first, asked.last(horizon), horizon)
+            found = planning.plan_changes(session, chosen, resources is None, *ends, events_per_part, parts)
+            floors = {row.journal: row.change_version for row in session.execute("floors")}
+        refuse_expired(asked, max(floors["DocumentChangeEvent"], floors["IdentityChangeEvent"]))
+        return found
+
+    def plan_snapshot(
+        self,
+        resources: ResourceKey | Collection[ResourceKey] | None = None,
+        *,
+        documents_per_part: int | None = None,
+        parts: int | None = None,
+    ) -> SnapshotPlan:
+        """All live documents of a resource, of several, or of all (None), in parts with equal numbers of them, for many readers.
+
+        Either `parts` (1 to 10,000: about so many) or `documents_per_part` (250,000 without either). Costs a walk of an index.
+        Go on with a window from `last` + 1. Raises InvalidRequest. Source: docs/how-it-works.md, Planning.
+        """
+        planning.check_sizes(parts, "documents_per_part", documents_per_part)
+        with self._planning(resources) as (session, chosen, horizon):
+            return planning.plan_snapshot(session, chosen, resources is None, horizon, documents_per_part, parts)
+
+    @contextmanager
+    def _planning(
+        self, resources: ResourceKey | Collection[ResourceKey] | None
+    ) -> Iterator[tuple[Session, dict[ResourceKey, int], int]]:
+        """A session to plan in, the resources with their ids, and the horizon: what it covers is of resources known after it."""
+        wanted = [resources] if isinstance(resources, ResourceKey) else resources
+        with self._session() as session:
+            horizon = self._horizon.read(session, "begin_page")  # a bitmap of a range is made of all of it, whatever the limit
+            known = dict(self._registry.refresh(session))
+            yield session, known if wanted is None else {each: self._registry.id_of(session, each) for each in wanted}, horizon
 
     def derive(self, document_ids: Iterable[int]) -> dict[int, Derived]:
         """ChangeVersion, etag and last-modified date of the documents that exist, by id. As of now, not of the horizon.

@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 import sqlalchemy as sa
+from sqlalchemy.dialects import mssql, postgresql
 
 _PACKAGE = Path(__file__).resolve().parent
 
@@ -25,6 +26,7 @@ def shipped(name: str) -> Path:
     return inside if inside.exists() else _PACKAGE.parent / name
 
 
+_DIALECTS = {"postgres": postgresql.dialect, "sqlserver": mssql.dialect}
 ENGINES = {"postgresql": "postgres", "mssql": "sqlserver"}  # by the name of its SQLAlchemy dialect
 
 
@@ -47,6 +49,18 @@ def batches(text: str) -> list[str]:
 def query(engine: str, name: str) -> sa.TextClause:
     """The statement sql/<engine>/queries/<name>.sql, its binds named in its header."""
     return sa.text(text_of(engine, f"queries/{name}"))
+
+
+def source(engine: str, name: str, **binds: object) -> str:
+    """The text of sql/<engine>/spark/<name>.sql, its binds written out: Spark takes texts only."""
+    text = "\n".join(line for line in text_of(engine, f"spark/{name}").splitlines() if not line.startswith("--"))
+    return literal(engine, sa.text(text).bindparams(**binds))
+
+
+def literal(engine: str, clause: sa.ClauseElement) -> str:
+    """A clause as the engine's SQL, its values written out."""
+    dialect = _DIALECTS[engine](paramstyle="named")
+    return str(clause.compile(dialect=dialect, compile_kwargs={"literal_binds": True}))
 
 
 def rows(values: object) -> str:

@@ -5,7 +5,7 @@ Alembic, Spark, rich's tables and bars are imported by the commands that use the
 
 # --help shows the commands in this order.
 # isort: off
-from dmsjournal.cli import installing, adopting, loading, reading
+from dmsjournal.cli import installing, adopting, loading, reading, planning
 from dmsjournal.cli import watching, verifying, pruning, partitioning
 from dmsjournal.cli import demonstrating
 from dmsjournal.cli.base import app
@@ -17,6 +17,7 @@ __all__ = [
     "installing",
     "loading",
     "partitioning",
+    "planning",
     "pruning",
     "reading",
     "verifying",

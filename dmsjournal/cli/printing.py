@@ -10,7 +10,7 @@ import typer
 
 from dmsjournal import statements
 
-_VERSIONS_AND_IDS = ("change_version", "document_id", "oldest", "newest")
+_VERSIONS_AND_IDS = ("change_version", "document_id", "oldest", "newest", "first", "last", "after_id", "through_id")
 
 
 def print_items(items: Iterable[object], json: bool, string_versions: bool) -> None:
@@ -19,7 +19,7 @@ def print_items(items: Iterable[object], json: bool, string_versions: bool) -> N
     for item in items:
         record: dict[str, Any] = msgspec.to_builtins(item, builtin_types=(Decimal,))
         if json:
-            strings = {name: str(record[name]) for name in _VERSIONS_AND_IDS if string_versions and name in record}
+            strings = {name: str(record[name]) for name in _VERSIONS_AND_IDS if string_versions and record.get(name) is not None}
             print(encodable(statements.rows(record | strings)))
             continue
         values = [value if isinstance(value, str) else statements.rows(value) for value in record.values()]

@@ -44,9 +44,9 @@ def changes(
     string_versions: StringVersions = False,
 ) -> None:
     """Print what changed in a window. A line is a document whose version lies in the window, the lowest version first."""
-    window = _window(min_, max_)
+    window = window_of(min_, max_)
     with dj.connect(url) as db:
-        found = db.changes(_resource(db, resource), window, page_size)
+        found = db.changes(resource_of(db, resource), window, page_size)
         print_items(islice(found, limit), json, string_versions)
 
 
@@ -61,7 +61,7 @@ def snapshot(
 ) -> None:
     """Print all live documents of a resource. Begin with it, also after an expired window; stderr tells where to go on."""
     with dj.connect(url) as db:
-        found = db.snapshot(_resource(db, resource), page_size)
+        found = db.snapshot(resource_of(db, resource), page_size)
         print_items(islice(found, limit), json, string_versions)
     sys.stdout.flush()
     typer.echo(f"go on with --min {found.through + 1}", err=True)
@@ -79,9 +79,9 @@ def deletes(
     string_versions: StringVersions = False,
 ) -> None:
     """Print what was deleted in a window. A line is a deleted document of the resource, the lowest version first."""
-    window = _window(min_, max_)
+    window = window_of(min_, max_)
     with dj.connect(url) as db:
-        found = db.deletes(_resource(db, resource), window, page_size)
+        found = db.deletes(resource_of(db, resource), window, page_size)
         print_items(islice(found, limit), json, string_versions)
 
 
@@ -97,9 +97,9 @@ def key_changes(
     string_versions: StringVersions = False,
 ) -> None:
     """Print whose key changed in a window. A line is a document with its key before and after, the lowest version first."""
-    window = _window(min_, max_)
+    window = window_of(min_, max_)
     with dj.connect(url) as db:
-        found = db.key_changes(_resource(db, resource), window, page_size)
+        found = db.key_changes(resource_of(db, resource), window, page_size)
         print_items(islice(found, limit), json, string_versions)
 
 
@@ -125,11 +125,12 @@ def _whole_number(text: str) -> Any:
     return int(text) if re.fullmatch(r"[+-]?[0-9]{1,100}", text) else text
 
 
-def _window(first: str | None, last: str | None) -> dj.Window:
+def window_of(first: str | None, last: str | None) -> dj.Window:
+    """The window of the options --min and --max. Raises InvalidRequest."""
     return dj.Window(*(None if text is None else _whole_number(text) for text in (first, last)))
 
 
-def _resource(db: dj.Journal, name: str) -> dj.ResourceKey:
+def resource_of(db: dj.Journal, name: str) -> dj.ResourceKey:
     """The resource that a full name is, or the only one that a short name can mean. Raises InvalidRequest naming the candidates."""
     if "/" in name:
         return dj.ResourceKey.parse(name)

@@ -1,10 +1,10 @@
-"""A Spark session on this machine that can read the database: with a Java, the JDBC driver and quiet settings."""
+"""A Spark session on this machine that can read the database: with a Java, JDBC drivers and quiet settings."""
 
 import os
 import re
 import sys
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from pyspark.errors import PySparkRuntimeError
@@ -12,30 +12,38 @@ from pyspark.sql import SparkSession
 
 from dmsjournal.errors import UnsupportedCapability
 from dmsjournal.spark.java import cache_folder, find_java_home
-
-DRIVER = "org.postgresql:postgresql:42.7.13"  # Maven coordinates
+from dmsjournal.spark.jdbc import DRIVERS
 
 SETTINGS = {
     "spark.driver.memory": "1g",  # rows are streamed through, so this is plenty and leaves the machine to the database
     "spark.log.level": "ERROR",
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",  # an instant to every reader, which INT96 is not
     "spark.sql.session.timeZone": "UTC",  # stamps read the same wherever a job runs
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
 
 
-def local_session(app_name: str, *, master: str = "local[*]", jars: Sequence[str | os.PathLike[str]] = ()) -> SparkSession:
-    """A session on this machine, started with the Java of `find_java_home` and the PostgreSQL JDBC driver.
+def local_session(
+    app_name: str,
+    *,
+    master: str = "local[*]",
+    jars: Sequence[str | os.PathLike[str]] = (),
+    engines: Collection[str] = ("postgres",),
+) -> SparkSession:
+    """A session on this machine, started with the Java of `find_java_home` and the JDBC drivers of some engines.
 
-    The driver is `jars`, else the jars in DMSJOURNAL_JDBC_JARS (separated by commas or as on PATH), else fetched by its
-    Maven coordinates once and kept in the user's cache. Sets JAVA_HOME, PYSPARK_PYTHON and SPARK_LOCAL_IP of this
+    `engines`: postgres, sqlserver or both; `engine_of(url)` tells a URL's. The drivers are `jars`, else the jars in
+    DMSJOURNAL_JDBC_JARS (separated by commas or as on PATH), else fetched by their Maven coordinates once and kept in the
+    user's cache. Sets JAVA_HOME, PYSPARK_PYTHON and SPARK_LOCAL_IP of this
     process. A session that runs already is returned as it is, with the driver that it has. Raises
     UnsupportedCapability: no Java, no such jar, or Spark did not start. Source: docs/how-it-works.md, Spark.
     """
     os.environ["JAVA_HOME"] = str(find_java_home())
     os.environ["PYSPARK_PYTHON"] = sys.executable  # another Python's workers would refuse ours, or lack our packages
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"  # a laptop's host name may resolve to a network that is gone
-    settings = SETTINGS | _driver([Path(jar) for jar in jars] or _jars_of_environment())
+    coordinates = [DRIVERS[engine][1] for engine in engines]
+    settings = SETTINGS | _drivers([Path(jar) for jar in jars] or _jars_of_environment(), coordinates)
     builder = SparkSession.builder.appName(app_name).master(master)
     for name, value in settings.items():
         builder = builder.config(name, value)
@@ -44,8 +52,8 @@ def local_session(app_name: str, *, master: str = "local[*]", jars: Sequence[str
     except PySparkRuntimeError as error:
         raise UnsupportedCapability(
             f"a Spark session, as Java stopped and said why above ({error.getCondition()})",
-            f"where {DRIVER} cannot be fetched, name the driver's jar in DMSJOURNAL_JDBC_JARS "
-            f"(`mvn dependency:copy -Dartifact={DRIVER} -DoutputDirectory=jars` knows mirrors)",
+            f"where {' or '.join(coordinates)} cannot be fetched, name the driver's jar in DMSJOURNAL_JDBC_JARS "
+            f"(`mvn dependency:copy -Dartifact={coordinates[0]} -DoutputDirectory=jars` knows mirrors)",
         ) from error
 
 
@@ -54,14 +62,14 @@ def _jars_of_environment() -> list[Path]:
     return [Path(jar) for jar in re.split(separators, os.environ.get("DMSJOURNAL_JDBC_JARS", "")) if jar]
 
 
-def _driver(jars: list[Path]) -> dict[str, str]:
-    """The settings that bring the driver along; once fetched it is a jar too, as Ivy prints a page each time."""
+def _drivers(jars: list[Path], coordinates: Sequence[str]) -> dict[str, str]:
+    """The settings that bring the drivers along; once fetched they are jars too, as Ivy prints a page each time."""
     if missing := [str(jar) for jar in jars if not jar.is_file()]:  # Spark would warn, and fail at the first read
         raise UnsupportedCapability(f"a JDBC driver in {', '.join(missing)}", "name jar files that exist")
     ivy = cache_folder() / "ivy"
-    fetched = ivy / "jars" / f"{DRIVER.replace(':', '_', 1).replace(':', '-')}.jar"  # where Spark's Ivy puts it
-    if not jars and zipfile.is_zipfile(fetched):  # a zip's directory is its end: a jar still being written is none yet
-        jars = [fetched]
+    fetched = {each: ivy / "jars" / f"{each.replace(':', '_', 1).replace(':', '-')}.jar" for each in coordinates}  # Ivy's names
+    if not jars and all(map(zipfile.is_zipfile, fetched.values())):  # a zip's directory is its end: one that is written is none yet
+        jars = [*fetched.values()]
     if jars:
         return {"spark.jars": ",".join(map(str, jars))}
-    return {"spark.jars.packages": DRIVER, "spark.jars.ivy": str(ivy)}
+    return {"spark.jars.packages": ",".join(coordinates), "spark.jars.ivy": str(ivy)}

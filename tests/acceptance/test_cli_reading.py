@@ -212,3 +212,42 @@ def test_migration_commands(url: str, postgres_server: Any) -> None:
         code, output = invoke("upgrade", "--url", empty, "--revision", "nonsense")
         assert code == 1
         assert "nothing was changed" in output
+
+
+def parts_of(*arguments: str) -> list[dict[str, Any]]:
+    """The parts that `plan` prints; what it says on stderr comes after them."""
+    return [json.loads(line) for line in lines("plan", *arguments, "--json")[:-1]]
+
+
+def test_a_plan_is_printed_in_parts(history: dj.Journal) -> None:
+    found = parts_of("Student", "--parts", "2")
+    assert [set(part) for part in found] == [{"first", "last", "events", "after_id", "through_id"}] * 2
+    assert (found[0]["first"], found[1]["last"]) == (0, history.versions().newest)
+    assert found[1]["first"] == found[0]["last"] + 1 > BIG
+    assert sum(part["events"] for part in found) == history.plan(STUDENT).events > 0
+    strings = parts_of("Student", "--parts", "2", "--string-versions")
+    assert (strings[1]["first"], strings[1]["after_id"]) == (str(found[1]["first"]), None)
+    assert lines("plan", "--min", str(BIG), "--events-per-part", "1000000")[-1] == (
+        f"{history.plan().events} events from {BIG} to {history.versions().newest} in 1 parts, "
+        f"the largest is 1.00 times the mean; newest={history.versions().newest}"
+    )
+    assert [part["documents"] for part in parts_of("--full", "--parts", "4")] == [1] * 4
+
+
+def test_a_plan_on_a_terminal_has_bars(history: dj.Journal) -> None:
+    command = [sys.executable, "-m", "dmsjournal.cli", "plan", "--parts", "3"]
+    parent, child = pty.openpty()
+    subprocess.run(command, stdout=child, stderr=subprocess.PIPE, check=True, cwd=ROOT)
+    os.close(child)
+    shown = os.read(parent, 100_000).decode()
+    assert shown.count("█") > 3
+    assert "events" in shown
+
+
+@pytest.mark.parametrize(
+    "asked", [["Studnet"], ["--parts", "0"], ["--parts", "2", "--events-per-part", "5"], ["--full", "--min", "3"]]
+)
+def test_a_plan_that_makes_no_sense_is_refused(history: dj.Journal, asked: list[str]) -> None:
+    code, output = invoke("plan", *asked)
+    assert code == 1
+    assert asked[0].lstrip("-").replace("full", "min") in output

@@ -216,3 +216,59 @@ def test_a_batch_of_verify_seeks(big: Big, name: str) -> None:
     scans = [node for node in nodes(found[0]["Plan"]) if node.get("Relation Name") in BIG]
     assert scans or name == "tombstones"
     assert {node["Node Type"] for node in scans} <= SEEKS | {"Bitmap Heap Scan"}
+
+
+@pytest.mark.parametrize(
+    ("name", "most", "ranges"),  # the first look of the planner, and its last
+    [("plan_events", 10_000, 1), ("plan_events", 8, 8_000), ("plan_identities", 5_000, 1), ("plan_identities", 1, 8_000)],
+)
+@pytest.mark.parametrize("of", ["", "_of"])
+def test_a_plan_seeks_and_does_not_know_the_window(big: Big, name: str, of: str, most: int, ranges: int) -> None:
+    """What it reads goes by how much it may look at; the second window has ten times the events of the first."""
+    costs = []
+    for first in (big.dead, 0):
+        width = (big.last - first) // ranges
+        asked = [{"range": n, "first": first + n * width, "last": first + (n + 1) * width - 1} for n in range(ranges)]
+        binds = {"ranges": json.dumps(asked), "most_events": most, "step": 8, "most_parents": 10, "resource_key_ids": "[1, 2]"}
+        plan = explained(big, f"{name}{of}", binds)
+        scans = [node for node in nodes(plan) if node.get("Relation Name") in BIG]
+        assert {node["Node Type"] for node in scans} <= SEEKS
+        costs.append(read(plan))
+    assert max(costs) <= 20 * most * ranges, costs
+
+
+def test_the_marks_of_a_version_read_that_version_only(big: Big) -> None:
+    for version, documents in ((big.last, PLANS), (big.updates, 1)):
+        plan = explained(big, "plan_version", {"resource_key_ids": "[2]", "version": version, "step": 1_000})
+        scans = [node for node in nodes(plan) if node.get("Relation Name") in BIG]
+        assert sum(node["Actual Rows"] * node["Actual Loops"] for node in scans) <= 2 * documents + 10
+        assert read(plan) <= documents + 100
+
+
+@pytest.mark.parametrize("resources", [[2], None], ids=["one", "all"])
+def test_an_interior_part_of_a_version_is_a_range_of_an_index(big: Big, resources: list[int] | None) -> None:
+    """A hundredth of the documents of one version costs a hundredth, wherever it lies."""
+    with dj.connect(big.url) as journal:
+        plan = journal.plan(PLAN if resources else None, dj.Window(big.last), parts=100)
+    assert len(plan.parts) == 100
+    for part in (plan.parts[1], plan.parts[50], plan.parts[-2]):
+        [piece] = part.pieces()
+        query = """SELECT * FROM dms.ResourceChange WHERE ChangeVersion = %(first)s AND DocumentId > %(after_id)s
+                   AND DocumentId <= %(through_id)s AND ResourceKeyId = ANY (%(ids)s)"""
+        binds = {"first": piece.first, "after_id": piece.after_id, "through_id": piece.through_id}
+        [(found,)] = big.session.execute(
+            "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) " + query, binds | {"ids": [*plan.resources.values()]}, prepare=False
+        )
+        assert found[0]["Plan"]["Actual Rows"] == part.events == PLANS // 100
+        scans = [node for node in nodes(found[0]["Plan"]) if node.get("Relation Name") in BIG]
+        assert sum(node.get("Rows Removed by Filter", 0) * node["Actual Loops"] for node in scans) <= 4 * part.events
+        assert read(found[0]["Plan"]) <= 25 * part.events, json.dumps(found)
+
+
+def explained(big: Big, name: str, binds: dict[str, Any]) -> dict[str, Any]:
+    """The plan of a planner's query, as the journal runs it."""
+    query = re.sub(r":(\w+)", r"%(\1)s", statements.text_of("postgres", f"queries/{name}").replace("%", "%%"))
+    with big.session.transaction():
+        big.session.execute(BEGIN_PAGE)
+        [(found,)] = big.session.execute("EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) " + query, binds, prepare=False)
+    return found[0]["Plan"]

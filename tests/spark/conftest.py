@@ -12,6 +12,6 @@ def spark() -> Iterator["SparkSession"]:
     """The one session of a test run; it takes seconds to start, so its tests share a worker (xdist_group)."""
     from dmsjournal.spark.session import local_session
 
-    session = local_session("dmsjournal tests", master="local[2]")
+    session = local_session("dmsjournal tests", master="local[2]", engines=["postgres", "sqlserver"])
     yield session
     session.stop()

@@ -33,11 +33,13 @@ VIEW = statements.text_of("sqlserver", "views/ResourceChange.v1")
 UNTRANSLATED = {  # the queries that are not compared: each with what is said of it when it is tried
     **dict.fromkeys(["begin_page", "horizon"], "Execute: EXECUTE dms.horizon"),  # it looks at SQL Server's locks
     **dict.fromkeys(["lock_creation", "lock_identities", "share_identities"], "Execute: .* sys.sp_getapplock"),
+    "snapshot_isolation": "sys.databases",  # of SQL Server's catalog
     "connect": "XACT_ABORT = ON",  # settings of SQL Server's
     "change_page_stored": "maxdepidentity",  # of an option, which the histories do not have: tests/acceptance/test_options.py
     "find_documents": "OPENJSON … WITH",  # and it goes by KeyValuesHash, which is SQL Server's alone
     # Those that write, whose rows go through the triggers:
-    **dict.fromkeys(["add_resource_keys", "delete_edges", "insert_documents"], "OPENJSON … WITH"),
+    **dict.fromkeys(["add_resource_keys", "insert_documents"], "OPENJSON … WITH"),
+    "delete_edges": "syntax error.*DELETE FROM JSONB",
     **dict.fromkeys(["insert_edges", "update_documents"], "OPENJSON … WITH"),
     **dict.fromkeys(["rekey_documents", "update_bodies", "update_edges"], "Update: UPDATE"),
     "delete_document": "OUTPUT",
@@ -50,9 +52,11 @@ OPERATIONS = re.compile(
 )
 
 COMPARED = [
-    *("change_page", "deletes", "key_changes", "snapshot_page", "window_quantiles", "derive", "documents", "edges_of"),
+    *("change_page", "deletes", "key_changes", "snapshot_page", "derive", "documents", "edges_of"),
     *("find_by_uuid", "floors", "identity_closure", "journal_rows", "lock_documents", "ping", "read_documents", "referrer"),
     *("resource_keys", "revisions", "used_uuids"),
+    *("plan_events", "plan_events_of", "plan_identities", "plan_identities_of", "plan_version"),
+    *("plan_documents", "plan_deletes", "plan_key_changes"),
 ]
 UNORDERED = {"documents", "edges_of", "floors", "used_uuids"}
 
@@ -115,10 +119,37 @@ FAULTS = {  # by query, and the view: what is in it, and what stands there inste
         "no document without children": ("LEFT JOIN dms.ReferenceEdge", "INNER JOIN dms.ReferenceEdge"),
         "the older date": ("ContentLastModifiedAt > document.", "ContentLastModifiedAt < document."),
     },
-    "window_quantiles": {
-        "any identity event": ("event.ResourceKeyId = dependency.ChildResourceKeyId", "1 = 1"),
-        "in another order": ("OVER (ORDER BY events.ChangeVersion)", "OVER (ORDER BY events.ChangeVersion DESC)"),
+    "plan_events": {
+        "the range's end is exclusive": ("BETWEEN asked.first AND asked.last", "BETWEEN asked.first AND asked.last - 1"),
+        "the last events of a range": ("ORDER BY ChangeVersion, DocumentId\n)", "ORDER BY ChangeVersion DESC, DocumentId DESC\n)"),
+        "groups begin one later": ("(event.number - 1) / @step", "event.number / @step"),
     },
+    "plan_events_of": {
+        "of any resource": ("ResourceKeyId = listed.ResourceKeyId AND", ""),
+        "so many of each resource": ("SELECT TOP (@most_events) own.ChangeVersion", "SELECT own.ChangeVersion"),
+    },
+    "plan_identities": {
+        "parents of overtaken events": ("AND child.IdentityVersion = event.ChangeVersion", ""),
+        "all parents": ("SELECT TOP (@most_parents) edge", "SELECT edge"),
+        "any number of events": ("SELECT TOP (@most_events) ChangeVersion", "SELECT ChangeVersion"),
+    },
+    "plan_identities_of": {
+        "parents of other resources": ("AND edge.ParentResourceKeyId = wanted.ResourceKeyId", ""),
+        "events of the resources themselves": ("SELECT DISTINCT dependency.Child", "SELECT DISTINCT dependency.Parent"),
+    },
+    "plan_version": {
+        "own events only": ("WHERE event.ChangeVersion = @version", "WHERE event.ChangeVersion = -@version"),
+        "identity events only": ("WHERE own.ChangeVersion = @version", "WHERE own.ChangeVersion = -@version"),
+        "not the last": (" OR numbered.number = numbered.documents", ""),
+    },
+    "plan_documents": {
+        "any resource": ("WHERE ResourceKeyId IN (SELECT ResourceKeyId FROM @wanted)\n", "\n"),
+        "a part's first row": ("numbered.number * @parts / @rows >", "numbered.number * @parts / @rows ="),
+    },
+    "plan_deletes": {
+        "the window's end is exclusive": ("BETWEEN @min_version AND @max_version", "BETWEEN @min_version AND @max_version - 1")
+    },
+    "plan_key_changes": {"one part more": ("ELSE @most_parts END", "ELSE @most_parts + 1 END")},
     "identity_closure": {
         "one step": ("WHILE @found > 0", "WHILE @found < 0"),
         "any reference": ("AND edge.IsIdentityComponent = 1", ""),
@@ -237,6 +268,8 @@ class History:
         (first, _), (after, at), (last, _) = sorted(event[1:] for event in self.random.choices(events, k=3))
         beginnings = [(first, LOWEST_ID), (first - 1, 0)]  # of a walk by positions, and of one by versions
         after_version, after_id = self.random.choice([*beginnings, (after, at), (after, self.random.choice(ids))])
+        cut = [first, *sorted(self.random.sample(range(first, last), min(2, last - first))), last + 1]
+        ranges = [{"range": n, "first": low, "last": high - 1} for n, (low, high) in enumerate(itertools.pairwise(cut))]
         among = self.referred_to_once if name == "referrer" else self.documents  # it tells of any one: let there be one answer
         return {
             "resource_key_id": resource_key_id,
@@ -245,7 +278,14 @@ class History:
             "after_version": after_version,
             "after_id": after_id,
             "page_size": size,
-            "partitions": size,
+            "resource_key_ids": json.dumps(self.random.sample([*self.resource_key_ids, 99], self.random.randint(1, 4))),
+            "ranges": json.dumps(ranges),
+            "most_events": size,
+            "most_parents": self.random.choice([1, 2, 1000]),
+            "most_parts": size,
+            "rows_per_part": self.random.choice([1, 3, 1000]),
+            "step": self.random.choice([1, 2, 5]),
+            "version": self.random.choice(self.events)[1],
             "document_id": self.random.choice([*among]),
             "document_ids": json.dumps(sorted(self.random.sample(ids, self.random.randint(0, 6)))),
             "document_uuid": self.random.choice([*self.documents.values()]),
@@ -278,7 +318,7 @@ def differences(histories: list[History], name: str, text: str) -> Iterator[str]
     for history in histories:
         history.random.seed(name)
         for _ in range(QUESTIONS):
-            for size in SIZES if asked & {"page_size", "partitions"} else SIZES[:1]:
+            for size in SIZES if asked & {"page_size", "most_events", "step", "most_parts"} else SIZES[:1]:
                 binds = {bind: value for bind, value in history.question(name, size).items() if bind in asked}
                 expected = [row._asdict() for row in history.conn.execute(query, binds)]
                 try:

@@ -173,6 +173,18 @@ class _Reader:
         return Statement(_sql((select or exp.Select()).select(*values, append=False), self._types), names)
 
 
+def _list_columns(listed: exp.OpenJSON) -> None:
+    """A set of rows of whole numbers, as PostgreSQL names their columns: after the alias."""
+    columns = [exp.ColumnDef(this=column.this.copy(), kind=column.args["kind"]) for column in listed.expressions]
+    if not all(column.kind and column.kind.is_type("int", "bigint") for column in columns):
+        raise Untranslatable(f"OPENJSON … WITH: {listed.sql('tsql')}")
+    table = listed.parent
+    assert isinstance(table, exp.Table)
+    table.args["alias"].set("columns", columns)
+    listed.set("expressions", [])
+    listed.replace(exp.Anonymous(this="jsonb_to_recordset", expressions=[exp.cast(listed.this, "jsonb")]))
+
+
 def _parsed(text: str) -> exp.Expression:
     try:
         return sqlglot.parse_one(text, read="tsql")
@@ -199,7 +211,8 @@ def _sql(tree: exp.Expression, types: Types) -> str:
             table.set("this", exp.to_identifier(_name(table.this)))
     for listed in list(tree.find_all(exp.OpenJSON)):
         if listed.expressions:
-            raise Untranslatable(f"OPENJSON … WITH: {listed.sql('tsql')}")
+            _list_columns(listed)
+            continue
         listed.replace(exp.func("jsonb_array_elements_text", exp.cast(listed.this, "jsonb")))  # its one column is `value` too
     for deleted in tree.find_all(exp.Delete):
         deleted.set("tables", None)  # DELETE alias FROM table AS alias: of one table; PostgreSQL would refuse two
@@ -225,8 +238,8 @@ def _sql(tree: exp.Expression, types: Types) -> str:
     for column in list(tree.find_all(exp.Column)):
         if column.name in _BITS and isinstance(column.parent, exp.EQ):
             column.replace(exp.cast(column.copy(), "int"))
-    for part in tree.find_all(exp.Ntile):
-        part.set("this", exp.cast(part.this, "int"))
+    for part in list(tree.find_all(exp.Mod)):
+        part.replace(exp.Anonymous(this="mod", expressions=[part.this, part.expression]))  # the driver takes % for a parameter
     try:
         return tree.sql("postgres", comments=False, unsupported_level=sqlglot.ErrorLevel.RAISE)
     except sqlglot.UnsupportedError as error:

@@ -2,7 +2,7 @@
 -- child is newer is told by the document itself, or by its children (views/ResourceChange.v1.sql) while the column is not exact.
 CREATE OR REPLACE VIEW dms.ResourceChange
     (ResourceKeyId, ChangeVersion, DocumentId, DocumentUuid, ContentVersion, IdentityVersion, KeyValues, WitnessDocumentId, CommittedAt) AS
-SELECT e.ResourceKeyId, e.ChangeVersion, d.DocumentId, d.DocumentUuid, d.ContentVersion, d.IdentityVersion, d.KeyValues,
+SELECT e.ResourceKeyId, e.ChangeVersion, e.DocumentId, d.DocumentUuid, d.ContentVersion, d.IdentityVersion, d.KeyValues,
        d.DocumentId, e.CreatedAt
 FROM dms.DocumentChangeEvent AS e
 JOIN dms.Document AS d ON d.DocumentId = e.DocumentId AND greatest(d.ContentVersion, d.IdentityVersion) = e.ChangeVersion
@@ -11,7 +11,7 @@ WHERE CASE WHEN (SELECT NOT EXISTS (SELECT FROM dms.MaxDepIdentityPending)) THEN
                SELECT FROM dms.ReferenceEdge AS r JOIN dms.Document AS c ON c.DocumentId = r.ChildDocumentId
                WHERE r.ParentDocumentId = d.DocumentId AND c.IdentityVersion > e.ChangeVersion) END
 UNION ALL
-SELECT r.ParentResourceKeyId, i.ChangeVersion, d.DocumentId, d.DocumentUuid, d.ContentVersion, d.IdentityVersion, d.KeyValues,
+SELECT r.ParentResourceKeyId, i.ChangeVersion, r.ParentDocumentId, d.DocumentUuid, d.ContentVersion, d.IdentityVersion, d.KeyValues,
        i.DocumentId, i.CreatedAt
 FROM dms.IdentityChangeEvent AS i
 JOIN dms.Document AS child ON child.DocumentId = i.DocumentId AND child.IdentityVersion = i.ChangeVersion

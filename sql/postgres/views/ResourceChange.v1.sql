@@ -4,7 +4,7 @@
 -- ResourceKeyId too where one resource is read. OR REPLACE: an option that goes leaves it so, and the grants on it stay.
 CREATE OR REPLACE VIEW dms.ResourceChange
     (ResourceKeyId, ChangeVersion, DocumentId, DocumentUuid, ContentVersion, IdentityVersion, KeyValues, WitnessDocumentId, CommittedAt) AS
-SELECT e.ResourceKeyId, e.ChangeVersion, d.DocumentId, d.DocumentUuid, d.ContentVersion, d.IdentityVersion, d.KeyValues,
+SELECT e.ResourceKeyId, e.ChangeVersion, e.DocumentId, d.DocumentUuid, d.ContentVersion, d.IdentityVersion, d.KeyValues,
        d.DocumentId, e.CreatedAt
 FROM dms.DocumentChangeEvent AS e
 JOIN dms.Document AS d ON d.DocumentId = e.DocumentId AND greatest(d.ContentVersion, d.IdentityVersion) = e.ChangeVersion
@@ -12,7 +12,7 @@ WHERE NOT EXISTS (
     SELECT FROM dms.ReferenceEdge AS r JOIN dms.Document AS c ON c.DocumentId = r.ChildDocumentId
     WHERE r.ParentDocumentId = d.DocumentId AND c.IdentityVersion > e.ChangeVersion)
 UNION ALL
-SELECT r.ParentResourceKeyId, i.ChangeVersion, d.DocumentId, d.DocumentUuid, d.ContentVersion, d.IdentityVersion, d.KeyValues,
+SELECT r.ParentResourceKeyId, i.ChangeVersion, r.ParentDocumentId, d.DocumentUuid, d.ContentVersion, d.IdentityVersion, d.KeyValues,
        i.DocumentId, i.CreatedAt
 FROM dms.IdentityChangeEvent AS i
 JOIN dms.Document AS child ON child.DocumentId = i.DocumentId AND child.IdentityVersion = i.ChangeVersion

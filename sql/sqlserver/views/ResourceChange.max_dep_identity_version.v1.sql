@@ -2,7 +2,7 @@
 -- no child is newer is told by the document itself, or by its children (views/ResourceChange.v1.sql) while the column is not exact.
 CREATE VIEW dms.ResourceChange
     (ResourceKeyId, ChangeVersion, DocumentId, DocumentUuid, ContentVersion, IdentityVersion, KeyValues, WitnessDocumentId, CommittedAt) AS
-SELECT e.ResourceKeyId, e.ChangeVersion, d.DocumentId, d.DocumentUuid, d.ContentVersion, d.IdentityVersion, d.KeyValues,
+SELECT e.ResourceKeyId, e.ChangeVersion, e.DocumentId, d.DocumentUuid, d.ContentVersion, d.IdentityVersion, d.KeyValues,
        d.DocumentId, e.CreatedAt
 FROM dms.DocumentChangeEvent AS e
 INNER JOIN dms.Document AS d
@@ -14,7 +14,7 @@ WHERE d.MaxDepIdentityVersion <= e.ChangeVersion
            SELECT * FROM dms.ReferenceEdge AS r INNER JOIN dms.Document AS c ON c.DocumentId = r.ChildDocumentId
            WHERE r.ParentDocumentId = d.DocumentId AND c.IdentityVersion > e.ChangeVersion))
 UNION ALL
-SELECT r.ParentResourceKeyId, i.ChangeVersion, d.DocumentId, d.DocumentUuid, d.ContentVersion, d.IdentityVersion, d.KeyValues,
+SELECT r.ParentResourceKeyId, i.ChangeVersion, r.ParentDocumentId, d.DocumentUuid, d.ContentVersion, d.IdentityVersion, d.KeyValues,
        i.DocumentId, i.CreatedAt
 FROM dms.IdentityChangeEvent AS i
 INNER JOIN dms.Document AS child ON child.DocumentId = i.DocumentId AND child.IdentityVersion = i.ChangeVersion

@@ -5,7 +5,7 @@
 -- COMMITTED a document that changes meanwhile can show an older version of itself.
 CREATE VIEW dms.ResourceChange
     (ResourceKeyId, ChangeVersion, DocumentId, DocumentUuid, ContentVersion, IdentityVersion, KeyValues, WitnessDocumentId, CommittedAt) AS
-SELECT e.ResourceKeyId, e.ChangeVersion, d.DocumentId, d.DocumentUuid, d.ContentVersion, d.IdentityVersion, d.KeyValues,
+SELECT e.ResourceKeyId, e.ChangeVersion, e.DocumentId, d.DocumentUuid, d.ContentVersion, d.IdentityVersion, d.KeyValues,
        d.DocumentId, e.CreatedAt
 FROM dms.DocumentChangeEvent AS e
 INNER JOIN dms.Document AS d
@@ -15,7 +15,7 @@ WHERE NOT EXISTS (
     SELECT * FROM dms.ReferenceEdge AS r INNER JOIN dms.Document AS c ON c.DocumentId = r.ChildDocumentId
     WHERE r.ParentDocumentId = d.DocumentId AND c.IdentityVersion > e.ChangeVersion)
 UNION ALL
-SELECT r.ParentResourceKeyId, i.ChangeVersion, d.DocumentId, d.DocumentUuid, d.ContentVersion, d.IdentityVersion, d.KeyValues,
+SELECT r.ParentResourceKeyId, i.ChangeVersion, r.ParentDocumentId, d.DocumentUuid, d.ContentVersion, d.IdentityVersion, d.KeyValues,
        i.DocumentId, i.CreatedAt
 FROM dms.IdentityChangeEvent AS i
 INNER JOIN dms.Document AS child ON child.DocumentId = i.DocumentId AND child.IdentityVersion = i.ChangeVersion

@@ -1,0 +1,174 @@
+"""Densities: where in a window its events lie, read from the journals at a cost that the window does not change.
+
+What is counted is what dms.ResourceChange looks at: an event of a document counts 1, an identity event 1 and the documents that
+refer to the renamed one. A journal tells how many events a range of versions holds only by reading them. So a range is read up to
+some events; where there are more, it is taken for as dense on as it was so far, and what weighs most of the rest is cut into
+smaller ranges and looked at again. Where there are few events, all of them are counted. Source: docs/how-it-works.md, Planning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby, pairwise
+from typing import NamedTuple
+
+from dmsjournal.session import Session
+
+CROWD = 100_000  # documents at one version: where there are more, they are counted on their own
+
+_FINER = (1_000, 4_000, 8_000)  # ranges of each further look, all together
+
+
+class Mass(NamedTuple):
+    """Events that lie evenly between two versions, both inclusive."""
+
+    first: int
+    last: int
+    weight: float
+
+
+class Range(NamedTuple):
+    """Versions, both inclusive."""
+
+    first: int
+    last: int
+
+
+class Group(NamedTuple):
+    """Some events of a range that follow one another. `weight`: of all of them; `heaviest`: of one."""
+
+    range: int
+    first: int
+    last: int
+    events: int
+    weight: int
+    heaviest: int
+
+
+# Ranges, and the most events to read of each: its first events, in order, in groups.
+Reader = Callable[[Sequence[Range], int], Sequence[Group]]
+
+
+@dataclass(frozen=True, slots=True)
+class Density:
+    """Masses that do not overlap, in order; `is_sampled` where not every event was counted."""
+
+    masses: Sequence[Mass]
+    is_sampled: bool
+
+
+def density(session: Session, resource_key_ids: Sequence[int], is_everything: bool, window: Range) -> Density:
+    """Where the events of some resources, or of all, lie in a window."""
+    which = "" if is_everything else "_of"
+    wanted = {} if is_everything else {"resource_key_ids": list(resource_key_ids)}
+
+    def events(ranges: Sequence[Range], most: int) -> Sequence[Group]:
+        step = 1 if len(ranges) == 1 else most  # the beginning of a range is taken for even
+        rows = session.execute(f"plan_events{which}", ranges=_listed(ranges), most_events=most, step=step, **wanted)
+        return [Group(row.range, row.first_version, row.last_version, row.events, row.events, 1) for row in rows]
+
+    def identities(ranges: Sequence[Range], most: int) -> Sequence[Group]:
+        rows = session.execute(f"plan_identities{which}", ranges=_listed(ranges), most_events=most, most_parents=CROWD, **wanted)
+        return [Group(row.range, row.change_version, row.change_version, 1, row.weight, row.weight) for row in rows]
+
+    own = explored(events, window, counted=10_000, sample=64)
+    renames = explored(identities, window, counted=5_000, sample=8)  # each costs a count of its parents
+    crowds = [
+        Mass(version, version, float(marks(session, resource_key_ids, version, CROWD)[-1][0]))
+        for version in sorted(own.crowds | renames.crowds)
+    ]
+    masses = laid_together([*own.masses, *own.rests], [*renames.masses, *renames.rests], crowds)
+    return Density(masses, bool(own.rests or renames.rests))
+
+
+def _listed(ranges: Sequence[Range]) -> list[dict[str, int]]:
+    return [{"range": number, "first": first, "last": last} for number, (first, last) in enumerate(ranges)]
+
+
+def marks(session: Session, resource_key_ids: Sequence[int], version: int, step: int) -> list[tuple[int, int]]:
+    """Each step-th document at a version, and the last, by id: (its number, from 1; its id). (0, 0) where there is none."""
+    found = session.execute("plan_version", resource_key_ids=list(resource_key_ids), version=version, step=step)
+    return [(row.number, row.document_id) for row in found] or [(0, 0)]
+
+
+class Explored(NamedTuple):
+    """`masses`: what was counted; `rests`: what was not, as heavy as is expected; `crowds`: versions too heavy to count."""
+
+    masses: list[Mass]
+    rests: list[Mass]
+    crowds: set[int]
+
+
+def explored(read: Reader, window: Range, counted: int, sample: int) -> Explored:
+    """Reads the first `counted` events, then the first `sample` events of 1,000 ranges, then fewer of more."""
+    found = Explored([], [], set())
+    _look(read, [window], counted, found)
+    for many in _FINER:
+        total = sum(mass.weight for mass in (*found.masses, *found.rests))
+        rests = [(rest, round(many * rest.weight / total)) for rest in found.rests]
+        ranges = [piece for rest, number in rests if number for piece in _cut(rest, number)]
+        if not ranges:
+            break
+        found.rests[:] = [rest for rest, number in rests if not number]
+        _look(read, ranges, sample * _FINER[0] // many, found)
+    return found
+
+
+def _cut(rest: Mass, number: int) -> Iterator[Range]:
+    """So many ranges, as equal as whole versions allow."""
+    width = rest.last - rest.first + 1
+    number = min(number, width)
+    for piece in range(number):
+        yield Range(rest.first + width * piece // number, rest.first + width * (piece + 1) // number - 1)
+
+
+def _look(read: Reader, ranges: Sequence[Range], most: int, found: Explored) -> None:
+    """Adds what can be read, and the rests of the ranges that hold more."""
+    for number, groups in groupby(read(ranges, most), key=lambda group: group.range):
+        _add(ranges[number], list(groups), most, found)
+
+
+def _add(range: Range, groups: list[Group], most: int, found: Explored) -> None:
+    reached = range.last + 1
+    if sum(group.events for group in groups) == most:
+        reached = groups[-1].last  # at that version there may be more
+    for first, last, events, weight, heaviest in (group[1:] for group in groups):
+        if heaviest > CROWD:
+            found.crowds.add(first)
+        elif last < reached:
+            found.masses.append(Mass(first, last, float(weight)))
+        elif first < reached:
+            found.masses.append(Mass(first, reached - 1, weight * (events - 1) / events))
+    if reached == groups[0].first:  # all of them at one version: it says nothing of the others
+        found.crowds.add(reached)
+        if reached < range.last:
+            found.rests.append(Mass(reached + 1, range.last, float(most)))
+    elif reached <= range.last:
+        found.rests.append(Mass(reached, range.last, _expected(groups, range.last - reached + 1)))
+
+
+def _expected(groups: Sequence[Group], width: int) -> float:
+    """The weight of so many versions behind these events, were they as dense. The heaviest event says nothing of others."""
+    events = sum(group.events for group in groups)
+    heaviest = max(group.heaviest for group in groups)
+    usual = (sum(group.weight for group in groups) - heaviest) / (events - 1) if events > 1 else heaviest
+    return usual * events * width / (groups[-1].last - groups[0].first + 1)
+
+
+def laid_together(*layers: Sequence[Mass]) -> list[Mass]:
+    """The masses of all layers, in order. Those of a layer do not overlap; where two layers do, masses are cut."""
+    masses = sorted(mass for layer in layers for mass in layer)
+    edges = sorted({edge for mass in masses for edge in (mass.first, mass.last + 1)})
+    together: list[Mass] = []
+    here: list[Mass] = []  # of each layer one at most
+    begun = 0
+    for first, after in pairwise(edges):
+        here = [mass for mass in here if mass.last >= first]
+        while begun < len(masses) and masses[begun].first == first:
+            here.append(masses[begun])
+            begun += 1
+        if here:
+            weight = sum(mass.weight * (after - first) / (mass.last - mass.first + 1) for mass in here)
+            together.append(Mass(first, after - 1, weight))
+    return together
