@@ -1,7 +1,9 @@
 """dmsjournal: which documents of a resource changed between two versions, exactly."""
 
 from dmsjournal.batches import Created, Unchanged, Updated, Upserted
+from dmsjournal.cascading import Deleted
 from dmsjournal.consumers import Consumer
+from dmsjournal.contexts import Context
 from dmsjournal.deletes import Delete
 from dmsjournal.deriving import Derived
 from dmsjournal.documents import Document, Reference
@@ -19,6 +21,7 @@ from dmsjournal.errors import (
     UnknownReference,
     UnsupportedCapability,
 )
+from dmsjournal.images import Image
 from dmsjournal.journal import Journal, connect
 from dmsjournal.key_changes import KeyChange
 from dmsjournal.pages import Change, ChangePage
@@ -40,15 +43,18 @@ __all__ = [
     "ChangeVersions",
     "CheckpointExpired",
     "Consumer",
+    "Context",
     "Created",
     "Cursor",
     "DatabaseRefused",
     "Delete",
+    "Deleted",
     "Derived",
     "Document",
     "DocumentRange",
     "Finding",
     "HistoryDiverged",
+    "Image",
     "InvalidRequest",
     "Journal",
     "JournalError",

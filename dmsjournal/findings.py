@@ -105,4 +105,7 @@ MEANINGS = {
         "That one resource refers to another is not recorded: pages do not look at its identity events.",
         "repair records it and stamps the parents that were missed",
     ),
+    "image-without-event": Meaning(
+        "An image is of no event that the journals hold: nobody asks for it.", "repair removes it; find out who wrote it"
+    ),
 }

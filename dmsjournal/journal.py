@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from datetime import timedelta
 from types import TracebackType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy import exc
 
-from dmsjournal import planning, pruning, statements, verifying
+from dmsjournal import contexts, images, planning, pruning, statements, verifying
 from dmsjournal.connecting import REVISION, engine_for, shown, translated
 from dmsjournal.consumers import Consumers
+from dmsjournal.contexts import Context, checked_context, read_contexts
 from dmsjournal.deletes import Delete, deletes_page
 from dmsjournal.deriving import Derived, derive
 from dmsjournal.errors import DatabaseRefused, InvalidRequest, NotInstalled, Unavailable
 from dmsjournal.horizon import Horizon
+from dmsjournal.images import Event, Image, images_since, read_images
 from dmsjournal.key_changes import KeyChange, key_changes_page
 from dmsjournal.pages import Change, ChangePage, change_page, refuse_expired, snapshot_page
 from dmsjournal.partitioning import OPTION, Partitions
@@ -79,6 +81,12 @@ class Journal:
         """A connection in a transaction of its own. Each statement has a snapshot of its own (READ COMMITTED)."""
         with self._connection() as conn, conn.begin():
             yield Session(conn, self._engine, options=self._options)
+
+    def _session_with(self, option: str) -> AbstractContextManager[Session]:
+        """A session in which an option is known if the database has it: it may have come after this journal connected."""
+        if option not in self._options:
+            self._check_installed()
+        return self._session()
 
     @contextmanager
     def _connection(self) -> Iterator[sa.Connection]:
@@ -314,6 +322,32 @@ class Journal:
         with self._session() as session:
             return read_documents(session, wanted)
 
+    def images(self, events: Iterable[Event]) -> dict[Event, Image]:
+        """The bodies of documents before and after events, by (change_version, document_id); of option images.
+
+        The events lie at or below a horizon that was read before. Left out are those that the journals do not hold (any more), and
+        those at or below `images_since`. Raises InvalidRequest, UnsupportedCapability. Source: docs/how-it-works.md, Images.
+        """
+        with self._session_with(images.OPTION) as session:
+            return read_images(session, events)
+
+    def images_since(self) -> int:
+        """The version above which every change of a body has its image: where option images was added.
+
+        Raises UnsupportedCapability.
+        """
+        with self._session_with(images.OPTION) as session:
+            return images_since(session)
+
+    def contexts(self, events: Iterable[Event]) -> dict[Event, Mapping[str, Any]]:
+        """What caused events, by (change_version, document_id), as the writers' JSON objects; of option context.
+
+        The events lie at or below a horizon that was read before. Left out are those of which nothing was said. Raises
+        InvalidRequest, UnsupportedCapability. Source: docs/how-it-works.md, Contexts.
+        """
+        with self._session_with(contexts.OPTION) as session:
+            return read_contexts(session, events)
+
     @property
     def consumers(self) -> Consumers:
         """The registered consumers: register, advance, get, list, drop."""
@@ -360,13 +394,17 @@ class Journal:
             return pruning.prune(conn, self._engine, self._options, self._horizon, request, progress)
 
     @contextmanager
-    def write(self) -> Iterator[WriteTransaction]:
+    def write(self, context: Context | None = None) -> Iterator[WriteTransaction]:
         """One transaction: committed at the end of the block, rolled back if an error leaves it.
 
-        Raises what the transaction's methods raise, and Unavailable where the database asks for another try.
+        `context` says what causes its changes; UnsupportedCapability without option context. Raises what the transaction's methods
+        raise, and Unavailable where the database asks for another try.
         """
-        with self._session() as session:
-            yield WriteTransaction(session)
+        needs = self._session() if checked_context(context) is None else self._session_with(contexts.OPTION)
+        with needs as session:
+            if context is not None:
+                context.set(session)
+            yield WriteTransaction(session, context)
             if session.failed:  # and the error did not leave the block: a commit would be a rollback, without a word
                 session.execute("ping")
             try:

@@ -21,6 +21,7 @@ from dmsjournal.durations import checked_duration
 from dmsjournal.errors import DatabaseRefused, InvalidRequest, Unavailable, near_matches
 from dmsjournal.horizon import Horizon
 from dmsjournal.partitioning import OPTION, Dropping, Part, open_transactions
+from dmsjournal.revisions import option_of
 from dmsjournal.session import Session
 from dmsjournal.windows import LOWEST_ID, MAX_VERSION, checked_size, checked_version
 
@@ -33,6 +34,7 @@ JOURNALS = {  # and the statement that prunes each
     "DocumentDeleteEvent": "prune_deletes",
 }
 PAUSE = timedelta(milliseconds=5)  # without it a prune takes a whole core from writers; docs/operator/prune.md has the figures
+_BESIDE = {"images": "prune_images", "context": "prune_contexts"}  # by option, what goes after the events that it belongs to
 BATCH_SIZE = 2_000
 
 
@@ -158,6 +160,8 @@ class _Run:
             reach = _reach(session, self._newest, request)
             self._through, self._held_by = _heeding(session, self._newest, reach, request.force)
             floors = {row.journal: row.change_version for row in session.execute("floors")}
+            options = {option_of(revision) for revision in session.execute("revisions").scalars()}
+        self._beside = {option: (-1, LOWEST_ID) for option in _BESIDE if option in options}  # the position of each one's next batch
         self._journals = {name: PrunedJournal(name, floors[name], 0, finished=False) for name in request.wanted}
         self._positions = dict.fromkeys(request.wanted, (-1, LOWEST_ID))  # below the floor too: an installation leaves events there
         self._dropping: dict[str, Dropping] = {}  # by journal, once it was looked at
@@ -178,6 +182,11 @@ class _Run:
                 yield self.so_far()
                 if pending:
                     self._pause(deadline)
+        while self._beside and (deadline is None or time.monotonic() < deadline):
+            for option in list(self._beside):
+                self._prune_beside(option)
+            if self._beside:
+                self._pause(deadline)
 
     def so_far(self) -> Pruned:
         return Pruned(self._through, list(self._journals.values()), self._held_by)
@@ -241,6 +250,17 @@ class _Run:
             self._through, held_by = _heeding(session, self._newest, self._through, self._request.force)
             self._held_by = held_by or self._held_by
             yield session
+
+    def _prune_beside(self, option: str) -> None:
+        """Deletes the next of what an option keeps for events that are gone: below the floors, so that no reader looks there."""
+        version, row_id = self._beside[option]
+        with self._transaction() as session:
+            size = self._request.batch_size
+            done = session.execute(_BESIDE[option], after_version=version, after_id=row_id, batch_size=size).one()
+        if done.scanned < size:
+            del self._beside[option]
+        else:
+            self._beside[option] = (done.last_version, done.last_id)
 
     def _pause(self, deadline: float | None) -> None:
         seconds = self._request.pause.total_seconds()

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from dmsjournal import installed, statements
+from dmsjournal import images, installed, statements
 from dmsjournal.errors import InvalidRequest
 from dmsjournal.findings import MEANINGS
 from dmsjournal.session import Session
@@ -54,6 +54,7 @@ class Verification:
     events: int
     tombstones: int
     sample: float = 1.0
+    images: int = 0
 
     @property
     def is_clean(self) -> bool:
@@ -219,6 +220,9 @@ def _looked(sessions: Sessions, sample: float, progress: Progress | None) -> _Lo
                 tally.add(row.code, f"tombstone {row.version}")
             else:
                 tally.add(row.code, row.document_id)
+    for rows in walker.images():
+        for row in rows:
+            tally.add(row.code, row.change_version)
     verification = Verification(tally.findings(), sample=sample, **walker.rows)
     return _Looked(verification, deviations, state, twice)
 
@@ -230,7 +234,7 @@ class _Walker:
         self._sessions, self._progress = sessions, progress
         self._every = round(1 / sample)
         self._size = _BATCH if self._every == 1 else _SAMPLED_BATCH
-        self.rows = dict.fromkeys(WALKS, 0)  # that were looked at
+        self.rows = dict.fromkeys((*WALKS, "images"), 0)  # that were looked at
 
     def documents(self, again: dict[str, Any]) -> Iterator[list[Any]]:
         for batch in self._batches("documents"):
@@ -256,6 +260,13 @@ class _Walker:
                 yield self._not_buried(gone, told)
         yield self._not_buried(gone, told)
 
+    def images(self) -> Iterator[list[Any]]:
+        """Images without an event, where the database has the option."""
+        with self._sessions() as session:
+            has_images = images.OPTION in session.options
+        for batch in self._batches("images", "verify_image_batch") if has_images else ():
+            yield self._read("verify_images", **batch)
+
     def _not_buried(self, gone: dict[int, dict[str, Any]], told: set[int]) -> list[Any]:
         wanted = list(gone.values())
         gone.clear()
@@ -267,10 +278,11 @@ class _Walker:
         with self._sessions() as session:
             return list(session.execute(statement, **binds))
 
-    def _batches(self, walk: str) -> Iterator[dict[str, int]]:
+    def _batches(self, walk: str, statement: str = "verify_batch") -> Iterator[dict[str, int]]:
         """(after, last] of each batch that is to be looked at; of the last one, where the sample met none."""
         after, skipped, number = LOWEST_ID, None, random.randrange(self._every)
-        while (ends := self._read("verify_batch", walk=walk, after=after, size=self._size)[0]).last is not None:
+        binds: dict[str, Any] = {"walk": walk} if statement == "verify_batch" else {}
+        while (ends := self._read(statement, after=after, size=self._size, **binds)[0]).last is not None:
             batch = {"after": after, "last": ends.last}
             after = ends.last
             if number % self._every == 0:
@@ -304,6 +316,7 @@ class _Repairer:
         self._edges()
         self._vanished()
         self._tombstones("document-below-tombstone")
+        self._images()
         if "constraint-altered" in self._codes:
             with self._writing() as session:
                 session.execute("repair_constraints")
@@ -393,6 +406,12 @@ class _Repairer:
                 self._move([row.version for row in found])
             else:
                 self._stamp(_signal(document_id) for document_id in {row.document_id for row in found})
+
+    def _images(self) -> None:
+        for rows in self._walker().images():
+            for part in _parts([{"change_version": row.change_version, "document_id": row.document_id} for row in rows]):
+                with self._writing() as session:
+                    session.execute("remove_images", rows=part)
 
     def _move(self, versions: list[int]) -> None:
         for part in _parts([{"version": version} for version in versions]):

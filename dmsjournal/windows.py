@@ -40,6 +40,18 @@ def checked_ids(parameter: str, values: object) -> list[int]:
     return [int(checked_id(parameter, value)) for value in values]
 
 
+def checked_events(parameter: str, values: object) -> list[tuple[int, int]]:
+    """The values as (change_version, document_id), each once, in order. Raises InvalidRequest naming the parameter."""
+    if not isinstance(values, Iterable) or isinstance(values, str | bytes):
+        raise InvalidRequest(parameter, values, "pass a list of (change_version, document_id)")
+    events = set()
+    for value in values:
+        if not isinstance(value, tuple) or len(value) != 2:
+            raise InvalidRequest(parameter, value, "an event is (change_version, document_id)")
+        events.add((int(checked_version(parameter, value[0])), int(checked_id(parameter, value[1]))))
+    return sorted(events)
+
+
 @dataclass(frozen=True, slots=True)
 class ChangeVersions:
     """What a database holds: `oldest`, 0 while nothing was pruned, else the floor plus one; `newest`, the horizon."""

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Literal, overload
 from uuid import UUID
 
 from sqlalchemy import exc
 
+from dmsjournal import contexts
 from dmsjournal.batches import Rejected, Upserted, upsert_batch
+from dmsjournal.cascading import Deleted, Referrers, delete_groups, locked_referrers
 from dmsjournal.connecting import translated
+from dmsjournal.contexts import Context
 from dmsjournal.documents import Document, Key, checked_key, checked_resource, described
 from dmsjournal.errors import InvalidRequest, JournalError, ReferencedDocument
 from dmsjournal.registry import Registry
@@ -23,8 +27,9 @@ _BATCH_BYTES = 64 * 1024 * 1024  # of their bodies: a statement's parameter has 
 class WriteTransaction:
     """One transaction of Journal.write(). Not to be shared between threads."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, context: Context | None = None) -> None:
         self._session = session
+        self._context = context
         self._is_rejecting = False
         self._registry = Registry()  # its own: a resource that this transaction adds is not there if it rolls back
 
@@ -64,16 +69,80 @@ class WriteTransaction:
             start += len(batch)
         return outcomes
 
+    @overload
     def delete(
-        self, resource: ResourceKey, key_values: Mapping[str, object] | None = None, *, document_uuid: UUID | None = None
-    ) -> bool:
+        self,
+        resource: ResourceKey,
+        key_values: Mapping[str, object] | None = None,
+        *,
+        document_uuid: UUID | None = None,
+        cascade: Literal[False] = False,
+    ) -> bool: ...
+
+    @overload
+    def delete(
+        self,
+        resource: ResourceKey,
+        key_values: Mapping[str, object] | None = None,
+        *,
+        document_uuid: UUID | None = None,
+        cascade: Literal[True],
+    ) -> list[Deleted]: ...
+
+    def delete(
+        self,
+        resource: ResourceKey,
+        key_values: Mapping[str, object] | None = None,
+        *,
+        document_uuid: UUID | None = None,
+        cascade: bool = False,
+    ) -> bool | list[Deleted]:
         """Deletes the document of a resource that has the key, or the uuid; False where there is none.
 
-        Raises ReferencedDocument, naming a referrer, where others refer to it; InvalidRequest, Unavailable.
+        With `cascade` whatever refers to it, directly or not, is deleted before it, 10,000 documents at most; returns what was
+        deleted, in the order of its going, the document itself last. Where the database has option context, their deletes are
+        told as cascade_delete, with this document as the cause. Without it: raises ReferencedDocument, naming a referrer, where
+        others refer to it. Raises InvalidRequest, Unavailable.
         """
         self._refuse_while_rejecting()
         with translated():
+            if cascade:
+                return self._delete_cascading(resource, key_values, document_uuid)
             return self._delete(resource, key_values, document_uuid)
+
+    def _delete_cascading(
+        self, resource: ResourceKey, key_values: Mapping[str, object] | None, document_uuid: UUID | None
+    ) -> list[Deleted]:
+        document_id = self._find_one(resource, key_values, document_uuid)
+        if document_id is None:
+            return []
+        referrers = locked_referrers(self._session, document_id)
+        if self._find_one(resource, key_values, document_uuid) != document_id:  # deleted, or given another key meanwhile
+            return []
+        try:
+            gone = self._delete_referrers(referrers, document_id) if referrers.groups else []
+            self._session.execute("delete_document", document_id=document_id)
+        except exc.IntegrityError as error:
+            named = described(resource, key_values) if key_values else f"{resource} {document_uuid}"
+            raise ReferencedDocument(named, "a document that was written meanwhile") from error
+        return self._told(referrers.rows, [*gone, document_id])
+
+    def _delete_referrers(self, referrers: Referrers, document_id: int) -> list[int]:
+        if contexts.OPTION not in self._session.options:
+            return delete_groups(self._session, referrers)
+        cause = {"document_id": document_id, "document_uuid": referrers.rows[document_id].document_uuid}
+        contexts.cascading(self._context).set(self._session, **cause)
+        gone = delete_groups(self._session, referrers)
+        (self._context or Context()).set(self._session)
+        return gone
+
+    def _told(self, rows: Mapping[int, Any], document_ids: Iterable[int]) -> list[Deleted]:
+        names = {number: key for key, number in self._registry.refresh(self._session).items()}
+        deleted = []
+        for document_id in document_ids:
+            row = rows[document_id]
+            deleted.append(Deleted(document_id, row.document_uuid, names.get(row.resource_key_id), row.key_values))
+        return deleted
 
     def _delete(self, resource: ResourceKey, key_values: Mapping[str, object] | None, document_uuid: UUID | None) -> bool:
         document_id = self._find_one(resource, key_values, document_uuid)

@@ -208,9 +208,7 @@ def test_a_writer_can_do_nothing_to_what_triggers_fill(written: dj.Journal, urls
 
 
 def refuse_all(writer: Client, table: str) -> None:
-    [(column,)] = writer.execute(
-        "SELECT attname FROM pg_attribute WHERE attrelid = %s::regclass AND attnum = 1", (f"dms.{table}",)
-    )
+    [(column,)] = writer.execute("SELECT attname FROM pg_attribute WHERE attrelid = %s::regclass AND attnum = 1", (f"dms.{table}",))
     for statement in (
         f"SELECT * FROM dms.{table}",
         f"INSERT INTO dms.{table} SELECT",
@@ -423,10 +421,12 @@ HOSTILE_OPERATORS = "".join(
     for type_ in ("int8", "int4", "int2", "text", "jsonb", "uuid", "bool")
     for operator in ("=", "<>", "<", ">", "<=", ">=")
 )
-HOSTILE_FUNCTIONS = "".join(
-    f"CREATE FUNCTION evil.never_{type_}({type_}, {type_}) RETURNS boolean LANGUAGE sql AS 'SELECT false';"
-    for type_ in ("int8", "int4", "int2", "text", "jsonb", "uuid", "bool")
-) + """
+HOSTILE_FUNCTIONS = (
+    "".join(
+        f"CREATE FUNCTION evil.never_{type_}({type_}, {type_}) RETURNS boolean LANGUAGE sql AS 'SELECT false';"
+        for type_ in ("int8", "int4", "int2", "text", "jsonb", "uuid", "bool")
+    )
+    + """
 CREATE FUNCTION evil.sum(int8, int8) RETURNS int8 LANGUAGE sql AS 'SELECT 0::int8';
 CREATE OPERATOR evil.+ (LEFTARG = int8, RIGHTARG = int8, FUNCTION = evil.sum);
 CREATE FUNCTION evil.nextval(regclass) RETURNS int8 LANGUAGE sql AS 'SELECT 1::int8';
@@ -440,6 +440,7 @@ CREATE FUNCTION evil.pg_current_xact_id() RETURNS xid8 LANGUAGE sql AS 'SELECT '
 CREATE FUNCTION evil.pg_backend_pid() RETURNS int4 LANGUAGE sql AS 'SELECT 0';
 CREATE FUNCTION evil.pg_is_in_recovery() RETURNS boolean LANGUAGE sql AS 'SELECT false';
 """
+)
 TABLES_OF_OURS = [*JOURNALS, "Document", "ReferenceEdge", "ResourceDependency", "JournalFloor", "pg_locks", "pg_database"]
 TRANSITION_TABLES = ["inserted", "deleted", "changed", "added", "removed"]
 
@@ -544,3 +545,36 @@ def test_a_role_without_rights_is_told_what_to_grant(url: str, written: dj.Journ
                 assert "wrong" not in json.dumps(str(refused.value))
         finally:
             admin.execute(f"DROP ROLE {name}")
+
+
+def test_options_images_and_context_are_kept_by_triggers_alone(url: str, urls, connections) -> None:
+    migrating.upgrade(url, options=["images", "context"])
+    student = document(STUDENT, 1, body={"name": "Ada"})
+    with dj.connect(urls["writer"]) as writer, writer.write(dj.Context(user="ada")) as tx:
+        tx.upsert(student)
+        tx.upsert(document(STUDENT, 1, body={"name": "Max"}))
+        tx.delete(STUDENT, {"studentId": 1}, cascade=True)
+    with client(urls["writer"]) as writer:
+        for table in ("DocumentImage", "DocumentImageFloor", "ChangeContext"):
+            for statement in ("SELECT FROM dms.{}", "DELETE FROM dms.{}", "INSERT INTO dms.{} DEFAULT VALUES"):
+                with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                    writer.execute(statement.format(table))
+        for function in ("keep_image", "pair_image", "bury_image", "note_context", "close_context"):
+            writer.execute("CREATE TEMPORARY TABLE IF NOT EXISTS own (DocumentId bigint, DocumentJson jsonb)")
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                writer.execute(f"CREATE TRIGGER forged AFTER INSERT ON own FOR EACH ROW EXECUTE FUNCTION dms.{function}()")
+    with dj.connect(urls["reader"]) as reader:
+        found = reader.images([(1, 1), (2, 1), (3, 1)])
+        assert [(image.before, image.after) for image in found.values()] == [
+            (None, {"name": "Ada"}),
+            ({"name": "Ada"}, {"name": "Max"}),
+            ({"name": "Max"}, None),
+        ]
+        assert {said["user"] for said in reader.contexts(found).values()} == {"ada"}
+        assert reader.verify().is_clean
+    with client(urls["pruner"]) as pruner, pytest.raises(psycopg.errors.InsufficientPrivilege):
+        pruner.execute("SELECT BodyBefore FROM dms.DocumentImage")
+    with dj.connect(urls["pruner"]) as pruner:
+        assert pruner.prune(through=3).finished
+    left = [commit(connections[0], f"SELECT count(*) FROM dms.{table}")[0][0] for table in ("DocumentImage", "ChangeContext")]
+    assert left == [0, 0]

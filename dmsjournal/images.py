@@ -1,0 +1,46 @@
+"""Images: the body of a document before and after an event (option images). Source: docs/how-it-works.md, Images."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dmsjournal.errors import UnsupportedCapability
+from dmsjournal.session import Session
+from dmsjournal.windows import checked_events
+
+OPTION = "images"
+
+Event = tuple[int, int]  # (change_version, document_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A document's body before and after an event; None where there was none. Equal where the event changed something else."""
+
+    before: Mapping[str, Any] | None
+    after: Mapping[str, Any] | None
+
+
+def read_images(session: Session, events: Iterable[Event]) -> dict[Event, Image]:
+    """See Journal.images. The session must be younger than the horizon that the events lie below."""
+    rows = [{"change_version": version, "document_id": document_id} for version, document_id in checked_events("events", events)]
+    require(session, OPTION)
+    found = session.execute("images", rows=rows) if rows else ()
+    return {(row.change_version, row.document_id): Image(row.body_before, row.body_after) for row in found}
+
+
+def images_since(session: Session) -> int:
+    """The version above which every change of a body has its image: where the option was added. Raises UnsupportedCapability."""
+    require(session, OPTION)
+    return int(session.execute("images_since").scalar_one())
+
+
+def require(session: Session, option: str) -> None:
+    """Raises UnsupportedCapability where the database does not have an option, as far as the session knows."""
+    if option not in session.options:
+        raise UnsupportedCapability(
+            f"the database does not have option {option}",
+            f"run `dmsjournal upgrade --with {option} --url …` as the installing role",
+        )

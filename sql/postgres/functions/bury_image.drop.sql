@@ -1,0 +1,2 @@
+-- sql/postgres/functions/bury_image.drop.sql
+DROP FUNCTION dms.bury_image();

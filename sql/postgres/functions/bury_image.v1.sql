@@ -1,0 +1,25 @@
+-- sql/postgres/functions/bury_image.v1.sql: option images: each tombstone has an image, for the last body, which keep_image adds where there
+-- was one: the foreign key has taken it away, and its trigger comes after this one. Without one in the cache it is what the last event left.
+-- Fires: after delete on dms.Document, once a statement, after TR_Document_Delete: triggers of a kind fire by name.
+CREATE FUNCTION dms.bury_image() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
+DECLARE
+    floor bigint := nullif(current_setting('dms.entered_at', true), '');
+BEGIN
+    INSERT INTO dms.DocumentImage (ChangeVersion, DocumentId, IsDelete, BodyBefore, BodyAfter)
+    SELECT tombstone.ChangeVersion, deleted.DocumentId, true, waiting.BodyBefore, NULL
+    FROM deleted
+    CROSS JOIN LATERAL (
+        SELECT ChangeVersion FROM dms.DocumentDeleteEvent
+        WHERE DocumentUuid = deleted.DocumentUuid AND DocumentId = deleted.DocumentId AND ChangeVersion > floor
+        ORDER BY ChangeVersion DESC LIMIT 1) AS tombstone
+    LEFT JOIN LATERAL (
+        SELECT BodyBefore FROM dms.DocumentImage
+        WHERE DocumentId = deleted.DocumentId AND ChangeVersion = 9223372036854775807 OFFSET 0) AS waiting ON true;
+    DELETE FROM dms.DocumentImage AS image USING deleted
+    WHERE image.DocumentId = deleted.DocumentId AND image.ChangeVersion = 9223372036854775807;
+    RETURN NULL;
+END $$;
+REVOKE EXECUTE ON FUNCTION dms.bury_image() FROM PUBLIC;  -- else a temporary table with this trigger forges images

@@ -1,0 +1,2 @@
+-- sql/postgres/functions/close_context.drop.sql
+DROP FUNCTION dms.close_context();

@@ -1,0 +1,2 @@
+-- sql/postgres/functions/note_context.drop.sql
+DROP FUNCTION dms.note_context();

@@ -1,0 +1,2 @@
+-- sql/postgres/tables/ChangeContext.drop.sql
+DROP TABLE dms.ChangeContext;

@@ -1,0 +1,38 @@
+-- sql/sqlserver/tables/DocumentImage.v1.sql: option images: a document's body before and after a change, at the stamp of the change.
+-- One row a document and stamp, and only where the body changed: docs/how-it-works.md, Images, says what an event without a row tells.
+-- The highest version there is (2^63-1) is no stamp: such a row waits for the document's next event (document_cache_image, document_image,
+-- document_delete_image). IsDelete: its event is a tombstone. No foreign key to the journals: the check would be paid on every row; a prune
+-- takes images that lie at or below their journal's floor. Runs after hold_writers, so images are whole above DocumentImageFloor.
+IF OBJECT_ID(N'dms.ResourceChange') IS NULL
+    THROW 50006, N'option images needs revision 0006. Upgrade to it first.', 1;
+CREATE TABLE dms.DocumentImage (
+    ChangeVersion bigint        NOT NULL,
+    DocumentId    bigint        NOT NULL,
+    IsDelete      bit           NOT NULL,
+    BodyBefore    nvarchar(max) NULL,  -- null: there was none
+    BodyAfter     nvarchar(max) NULL,  -- null: there is none
+    CONSTRAINT PK_DocumentImage PRIMARY KEY (ChangeVersion, DocumentId)
+);
+-- The body at an event that did not change it is what the document's next image has before.
+CREATE INDEX IX_DocumentImage_Document ON dms.DocumentImage (DocumentId, ChangeVersion);
+EXEC sys.sp_addextendedproperty N'dmsjournal', N'bodies before and after', N'SCHEMA', N'dms', N'TABLE', N'DocumentImage';
+-- One row: bodies that changed up to there have no image. A stamp of its own, as JournalFloor's are.
+CREATE TABLE dms.DocumentImageFloor (
+    ChangeVersion bigint NOT NULL CONSTRAINT PK_DocumentImageFloor PRIMARY KEY
+);
+EXEC sys.sp_addextendedproperty N'dmsjournal', N'images are whole above this version', N'SCHEMA', N'dms', N'TABLE', N'DocumentImageFloor';
+DECLARE @floor bigint;
+EXEC dms.newest_stamp @floor OUTPUT;
+IF @floor > 0
+    SET @floor = NEXT VALUE FOR dms.ChangeVersionSequence;
+INSERT INTO dms.DocumentImageFloor (ChangeVersion) VALUES (@floor);
+-- Always empty: its foreign keys refuse TRUNCATE, which no trigger would see.
+CREATE TABLE dms.DocumentImageGuard (
+    ChangeVersion bigint NULL,
+    DocumentId    bigint NULL,
+    CONSTRAINT CK_DocumentImageGuard CHECK (1 = 0),
+    CONSTRAINT FK_DocumentImageGuard_DocumentCache FOREIGN KEY (DocumentId) REFERENCES dms.DocumentCache (DocumentId),
+    CONSTRAINT FK_DocumentImageGuard_DocumentImage FOREIGN KEY (ChangeVersion, DocumentId)
+        REFERENCES dms.DocumentImage (ChangeVersion, DocumentId)
+);
+EXEC sys.sp_addextendedproperty N'dmsjournal', N'always empty: its foreign keys refuse TRUNCATE', N'SCHEMA', N'dms', N'TABLE', N'DocumentImageGuard';

@@ -1,0 +1,292 @@
+"""Option images: each event of a document has the body before and after it (docs/how-it-works.md, Images)."""
+
+import json
+from collections.abc import Iterator
+from copy import deepcopy
+from dataclasses import dataclass, field
+
+import pytest
+import sqlalchemy as sa
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import dmsjournal as dj
+from dmsjournal import migrating
+from tests.helpers import PLAN, SCHOOL, STUDENT, commit, document, newest, write
+
+Body = dict[str, object] | None
+WAITING = 2**63 - 1
+
+
+@pytest.fixture
+def imaged(url: str) -> Iterator[dj.Journal]:
+    migrating.upgrade(url, options=["images"])
+    with dj.connect(url) as journal:
+        yield journal
+
+
+@pytest.fixture
+def connection(url: str) -> Iterator[sa.Connection]:
+    engine = sa.create_engine(url, poolclass=sa.NullPool)
+    with engine.connect() as connection:
+        yield connection
+
+
+def events(connection: sa.Connection, *document_ids: int) -> list[tuple[int, int]]:
+    """(ChangeVersion, DocumentId) of the documents' events, of all where none is named; oldest first."""
+    found = []
+    for journal in ("DocumentChangeEvent", "DocumentDeleteEvent"):
+        found += [tuple(row) for row in commit(connection, f"SELECT ChangeVersion, DocumentId FROM dms.{journal}")]
+    return sorted(event for event in found if not document_ids or event[1] in document_ids)
+
+
+def images(journal: dj.Journal, connection: sa.Connection, *document_ids: int) -> list[tuple[Body, Body]]:
+    """Before and after, of each event of the documents, oldest first."""
+    wanted = events(connection, *document_ids)
+    found = journal.images(wanted)
+    assert list(found) == wanted
+    return [(image.before, image.after) for image in found.values()]
+
+
+def write_body(connection: sa.Connection, document_id: int, body: Body) -> None:
+    """In plain SQL, whatever was there; in the transaction that is open."""
+    if body is None:
+        connection.exec_driver_sql(f"DELETE FROM dms.DocumentCache WHERE DocumentId = {document_id}")
+        return
+    text = json.dumps(body)
+    changed = f"UPDATE dms.DocumentCache SET DocumentJson = '{text}' WHERE DocumentId = {document_id}"
+    if not connection.exec_driver_sql(changed).rowcount:
+        columns = "DocumentId, DocumentJson, Etag, ComputedVersion"
+        connection.exec_driver_sql(f"INSERT INTO dms.DocumentCache ({columns}) VALUES ({document_id}, '{text}', 'e', 0)")
+
+
+def stamp(connection: sa.Connection, document_id: int, column: str = "ContentVersion") -> None:
+    connection.exec_driver_sql(f"UPDATE dms.Document SET {column} = {column} + 1 WHERE DocumentId = {document_id}")
+
+
+def test_each_way_in_which_the_python_writer_changes_a_body(imaged: dj.Journal, connection: sa.Connection) -> None:
+    [student] = write(imaged, document(STUDENT, 1, body={"n": 1}))
+    write(imaged, document(STUDENT, 1, body={"n": 2}))
+    write(imaged, document(STUDENT, 1, body={"n": 2}))  # unchanged
+    with imaged.write() as tx:  # several changes of one transaction
+        tx.upsert(document(STUDENT, 1, body={"n": 3, "studentId": 1}))
+        tx.upsert(document(STUDENT, 1, body={"n": 4, "studentId": 1}))
+        tx.rekey(STUDENT, {"studentId": 1}, {"studentId": 2})
+    with imaged.write() as tx:
+        tx.delete(STUDENT, {"studentId": 2})
+    assert images(imaged, connection, student) == [
+        (None, {"n": 1}),
+        ({"n": 1}, {"n": 2}),
+        ({"n": 2}, {"n": 3, "studentId": 1}),
+        ({"n": 3, "studentId": 1}, {"n": 4, "studentId": 1}),
+        ({"n": 4, "studentId": 1}, {"n": 4, "studentId": 2}),
+        ({"n": 4, "studentId": 2}, None),
+    ]
+    assert imaged.verify().is_clean
+
+
+def test_what_changes_no_body_has_it_before_and_after(imaged: dj.Journal, connection: sa.Connection) -> None:
+    """An identity change, an edge that comes and one that goes."""
+    student, plan = document(STUDENT, 1, body={"n": 1}), document(PLAN, 1, body={"p": 1})
+    student_id, plan_id = write(imaged, student, plan)
+    with imaged.write() as tx:
+        tx.rekey(STUDENT, {"studentId": 1}, {"studentId": 2})
+    write(imaged, document(PLAN, 1, document(STUDENT, 2), body={"p": 1}))
+    commit(connection, "DELETE FROM dms.ReferenceEdge")
+    assert images(imaged, connection, student_id) == [(None, {"n": 1}), ({"n": 1}, {"n": 1})]
+    assert images(imaged, connection, plan_id) == [(None, {"p": 1}), ({"p": 1}, {"p": 1}), ({"p": 1}, {"p": 1})]
+    write(imaged, document(PLAN, 1, body={"p": 2}))
+    assert images(imaged, connection, plan_id)[:3] == [(None, {"p": 1}), ({"p": 1}, {"p": 1}), ({"p": 1}, {"p": 1})]
+
+
+def test_a_body_written_alone_belongs_to_the_next_event(imaged: dj.Journal, connection: sa.Connection) -> None:
+    [student] = write(imaged, document(STUDENT, 1, body={"n": 1}))
+    for n in (2, 3):
+        with connection.begin():
+            write_body(connection, student, {"n": n})
+    assert images(imaged, connection, student) == [(None, {"n": 1})]
+    with connection.begin():
+        stamp(connection, student, "IdentityVersion")
+    with connection.begin():
+        write_body(connection, student, None)
+    with connection.begin():
+        connection.exec_driver_sql(f"DELETE FROM dms.Document WHERE DocumentId = {student}")
+    assert images(imaged, connection, student) == [(None, {"n": 1}), ({"n": 1}, {"n": 3}), ({"n": 3}, None)]
+    assert imaged.verify().is_clean
+
+
+def test_text_is_compared_as_it_is_written(imaged: dj.Journal, connection: sa.Connection) -> None:
+    bodies: list[Body] = [{"n": "Ada"}, {"n": "ada"}, {"n": "ada "}, {"n": "\u00e5da \U0001f600"}]
+    for body in bodies:
+        write(imaged, document(STUDENT, 1, body=body))
+    assert [after for _, after in images(imaged, connection)] == bodies
+
+
+def test_many_documents_by_one_statement(imaged: dj.Journal, connection: sa.Connection) -> None:
+    ids = write(imaged, *[document(STUDENT, n, body={"n": n}) for n in range(300)])
+    write(imaged, *[document(STUDENT, n, body={"n": -n - 1}) for n in range(300)])
+    with connection.begin():
+        connection.exec_driver_sql("DELETE FROM dms.Document")
+    found = images(imaged, connection)
+    assert found[:300] == [(None, {"n": n}) for n in range(300)]
+    assert found[300:600] == [({"n": n}, {"n": -n - 1}) for n in range(300)]
+    last = dict(zip(events(connection)[600:], found[600:], strict=True))
+    assert {event[1]: image for event, image in last.items()} == {i: ({"n": -n - 1}, None) for n, i in enumerate(ids)}
+
+
+def test_a_living_database_has_images_from_the_option_on(url: str, connection: sa.Connection) -> None:
+    with dj.connect(url) as journal:
+        [student, school] = write(journal, document(STUDENT, 1, body={"n": 1}), document(SCHOOL, 1, body={"s": 1}))
+        with pytest.raises(dj.UnsupportedCapability, match="dmsjournal upgrade --with images"):
+            journal.images([(1, 1)])
+        migrating.upgrade(url, options=["images"])
+    with dj.connect(url) as journal:
+        since = journal.images_since()
+        assert newest(journal) == since
+        write(journal, document(STUDENT, 1, body={"n": 2}))
+        with journal.write() as tx:
+            tx.delete(SCHOOL, {"schoolId": 1})
+        found = journal.images(events(connection))
+        assert [(event[1], image.before, image.after) for event, image in found.items()] == [
+            (student, {"n": 1}, {"n": 2}),
+            (school, {"s": 1}, None),
+        ]
+        assert min(found)[0] > since
+
+
+def test_an_image_goes_with_its_event(imaged: dj.Journal, connection: sa.Connection) -> None:
+    write(imaged, *[document(STUDENT, n, body={"n": n}) for n in range(6)])
+    with imaged.write() as tx:
+        tx.delete(STUDENT, {"studentId": 0})
+    write(imaged, document(STUDENT, 1, body={"n": 10}))
+    every = events(connection)
+    imaged.prune(through=every[6][0], journals=["DocumentChangeEvent"], batch_size=2)
+    kept = commit(connection, "SELECT ChangeVersion, DocumentId FROM dms.DocumentImage ORDER BY 1")
+    assert [tuple(row) for row in kept] == every[6:]  # the tombstone's and the last one's
+    imaged.prune(through=every[6][0])
+    kept = commit(connection, "SELECT ChangeVersion, DocumentId FROM dms.DocumentImage ORDER BY 1")
+    assert [tuple(row) for row in kept] == every[7:]
+    assert {event: (image.before, image.after) for event, image in imaged.images(every).items()} == {
+        every[7]: ({"n": 1}, {"n": 10})
+    }
+    assert imaged.verify().is_clean
+
+
+def test_what_waits_survives_a_prune(imaged: dj.Journal, connection: sa.Connection) -> None:
+    [student] = write(imaged, document(STUDENT, 1, body={"n": 1}))
+    with connection.begin():
+        write_body(connection, student, {"n": 2})
+    imaged.prune(through=newest(imaged))
+    with connection.begin():
+        stamp(connection, student)
+    [event] = events(connection)
+    assert imaged.images([event])[event] == dj.Image({"n": 1}, {"n": 2})
+
+
+def test_verify_finds_an_image_of_no_event(imaged: dj.Journal, connection: sa.Connection) -> None:
+    write(imaged, document(STUDENT, 1, body={"n": 1}))
+    write(imaged, document(STUDENT, 1, body={"n": 2}))
+    commit(connection, "INSERT INTO dms.DocumentImage (ChangeVersion, DocumentId, IsDelete) VALUES (2, 77, '0')")
+    [finding] = imaged.verify().findings
+    assert (finding.code, finding.objects) == ("image-without-event", (2,))
+    assert imaged.repair().left.is_clean
+    assert commit(connection, "SELECT COUNT(*) FROM dms.DocumentImage")[0][0] == 2
+
+
+def test_truncating_bodies_or_images_is_refused(imaged: dj.Journal, connection: sa.Connection) -> None:
+    write(imaged, document(STUDENT, 1, body={"n": 1}))
+    for table in ("DocumentCache", "DocumentImage"):
+        with pytest.raises(sa.exc.DBAPIError), connection.begin():
+            connection.exec_driver_sql(f"TRUNCATE TABLE dms.{table}")
+
+
+@pytest.mark.parametrize("wrong", [7, "ab", [1], [(1, 2, 3)], [(-1, 1)], [("1", 1)]])
+def test_what_is_no_event_is_refused(imaged: dj.Journal, wrong: object) -> None:
+    with pytest.raises(dj.InvalidRequest):
+        imaged.images(wrong)  # type: ignore[arg-type]
+
+
+@dataclass
+class Modelled:
+    """A document, by the definition: what its events were, and the body as the last of them left it."""
+
+    body: Body = None
+    told: Body = None
+    is_own: bool = False  # its last event is of the open transaction
+    is_alive: bool = True
+    events: list[tuple[Body, Body]] = field(default_factory=lambda: [(None, None)])
+
+    def stamp(self) -> None:
+        self.events.append((self.told, self.body))
+        self.told, self.is_own = self.body, True
+
+    def write(self, body: Body) -> None:
+        if self.body == body:
+            return
+        self.body = body
+        if self.is_own:
+            self.told = body
+            self.events[-1] = (self.events[-1][0], body)
+
+    def delete(self) -> None:
+        self.events.append((self.told if self.body is None else self.body, None))
+        self.is_alive, self.body = False, None
+
+
+bodies = st.none() | st.fixed_dictionaries({"n": st.integers(0, 2)})
+steps = st.tuples(
+    st.sampled_from(["create", "content", "identity", "touch", "write", "write", "write", "delete"]), st.integers(0, 2), bodies
+)
+transactions = st.lists(st.tuples(st.lists(steps, min_size=1, max_size=6), st.booleans()), min_size=1, max_size=8)
+
+
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], database=None
+)
+@given(history=transactions)
+def test_any_history_of_plain_sql_is_told_as_the_model_says(
+    imaged: dj.Journal, connection: sa.Connection, history: list[tuple[list[tuple[str, int, Body]], bool]]
+) -> None:
+    if not imaged.resources():
+        write(imaged, document(STUDENT, 1))
+    documents: dict[int, Modelled] = {}
+    slots: dict[int, int] = {}
+    for statements, commits in history:
+        open_documents, open_slots = deepcopy(documents), dict(slots)
+        for modelled in open_documents.values():
+            modelled.is_own = False
+        transaction = connection.begin()
+        for what, slot, body in statements:
+            if what == "create" and slot not in open_slots:
+                connection.exec_driver_sql("INSERT INTO dms.Document (ResourceKeyId) VALUES (1)")
+                document_id = connection.exec_driver_sql("SELECT MAX(DocumentId) FROM dms.Document").scalar_one()
+                open_slots[slot], open_documents[document_id] = document_id, Modelled(is_own=True)
+            elif slot in open_slots:
+                document_id = open_slots[slot]
+                apply(connection, document_id, open_documents[document_id], what, body)
+                if not open_documents[document_id].is_alive:
+                    del open_slots[slot]
+        if commits:
+            transaction.commit()
+            documents, slots = open_documents, open_slots
+        else:
+            transaction.rollback()
+        for document_id, modelled in documents.items():
+            assert images(imaged, connection, document_id) == modelled.events, (document_id, history)
+    assert {row[0] for row in commit(connection, "SELECT DocumentId FROM dms.DocumentImage")} <= {
+        event[1] for event in events(connection)
+    }
+
+
+def apply(connection: sa.Connection, document_id: int, modelled: Modelled, what: str, body: Body) -> None:
+    if what == "write":
+        write_body(connection, document_id, body)
+        modelled.write(body)
+    elif what == "delete":
+        connection.exec_driver_sql(f"DELETE FROM dms.Document WHERE DocumentId = {document_id}")
+        modelled.delete()
+    elif what == "touch":  # signals nothing
+        connection.exec_driver_sql(f"UPDATE dms.Document SET ContentVersion = ContentVersion WHERE DocumentId = {document_id}")
+    elif what in ("content", "identity"):
+        stamp(connection, document_id, f"{what.capitalize()}Version")
+        modelled.stamp()
