@@ -31,6 +31,7 @@ from dmsjournal.revisions import journal_revision, option_of
 from dmsjournal.session import Session
 from dmsjournal.status import Status, read_status
 from dmsjournal.stored import StoredDocument, read_documents
+from dmsjournal.streams import KINDS, Stream
 from dmsjournal.verifying import Progress, Repair, Verification
 from dmsjournal.walks import PageReader, Walk
 from dmsjournal.windows import LOWEST_ID, ChangeVersions, Cursor, Window, checked_cursor, checked_ids, checked_size
@@ -303,6 +304,15 @@ class Journal:
             horizon = self._horizon.read(session, "begin_page")  # a bitmap of a range is made of all of it, whatever the limit
             known = dict(self._registry.refresh(session))
             yield session, known if wanted is None else {each: self._registry.id_of(session, each) for each in wanted}, horizon
+
+    def stream(self, resources: ResourceKey | Collection[ResourceKey] | None = None, kinds: Collection[str] = KINDS) -> Stream:
+        """The changes of a resource, of several, or of all (None), for who keeps offsets, or reads in many processes.
+
+        `kinds`: "upsert", "delete" and "key_change", or some of them. Nothing is read yet. Raises InvalidRequest. Source:
+        docs/how-it-works.md, Streams.
+        """
+        wanted = [resources] if isinstance(resources, ResourceKey) else resources
+        return Stream(self._connection, self._engine, self._horizon, self._registry, wanted, kinds)
 
     def derive(self, document_ids: Iterable[int]) -> dict[int, Derived]:
         """ChangeVersion, etag and last-modified date of the documents that exist, by id. As of now, not of the horizon.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -31,13 +31,26 @@ class Session:
         All rows are fetched at once. An error may come with one of them, and SQL Server takes a result that nobody reads to its end
         for a cancelled one: with XACT_ABORT it would roll the transaction back, without a word.
         """
+        with self._noting_failure():
+            result = self._run(name, binds, {})
+            return result.freeze()() if result.returns_rows else result
+
+    def partitions(self, name: str, size: int, /, **binds: object) -> Iterator[Sequence[sa.Row[Any]]]:
+        """The rows of a query, read as they are needed: `size` at a time, which is all that is held of them (see `execute`)."""
+        with self._noting_failure(), self._run(name, binds, {"stream_results": True, "max_row_buffer": size}) as result:
+            yield from result.partitions(size)
+
+    def _run(self, name: str, binds: Mapping[str, object], options: Mapping[str, object]) -> sa.CursorResult[Any]:
         rows = statements.rows_of_text if self.engine == "sqlserver" else statements.rows
         bound = {key: rows(value) if isinstance(value, list) else value for key, value in binds.items()}
         if self.failed and self.engine == "sqlserver":  # the server has rolled back, and would begin another transaction unasked
             raise exc.PendingRollbackError("a statement of this transaction was refused")
+        return self.conn.execute(results.query(self.engine, name), bound, execution_options=options)
+
+    @contextmanager
+    def _noting_failure(self) -> Iterator[None]:
         try:
-            result = self.conn.execute(results.query(self.engine, name), bound)
-            return result.freeze()() if result.returns_rows else result
+            yield
         except exc.DBAPIError:
             self.failed = True
             raise

@@ -1,0 +1,125 @@
+"""The options of the data source "dmsjournal", as text that Spark hands on, and what they ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from dmsjournal.connecting import engine_for
+from dmsjournal.errors import InvalidRequest, near_matches
+from dmsjournal.planning import MOST_PARTS
+from dmsjournal.resources import ResourceKey
+from dmsjournal.streams import EARLIEST, KINDS, LATEST, checked_kinds
+from dmsjournal.windows import MAX_VERSION, Window, checked_size, checked_version
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the options ask for; None where they do not say. The URL, which may hold a password, is never shown.
+
+    `starting` is a version, inclusive, or EARLIEST or LATEST.
+    """
+
+    url: str = field(repr=False)
+    resources: tuple[ResourceKey, ...] | None
+    kinds: tuple[str, ...]
+    with_body: bool
+    window: Window
+    starting: int | str
+    max_rows: int | None
+    parts: int | None
+    events_per_part: int | None
+
+    @classmethod
+    def of(cls, options: Mapping[str, str]) -> Asked:
+        """Raises InvalidRequest for an option that is not known, and for a value that makes no sense."""
+        given = {name.lower(): text.strip() for name, text in options.items()}
+        for name in given.keys() - {known.lower() for known in _OPTIONS}:
+            raise InvalidRequest("option", name, f"the options are {', '.join(_OPTIONS)}; {near_matches(name, list(_OPTIONS))}")
+        if "url" not in given:
+            raise InvalidRequest("url", None, "name the database: .option('url', 'postgresql://user:password@host/database')")
+        for one, other in _EITHER:
+            if one.lower() in given and other.lower() in given:
+                raise InvalidRequest(one, given[one.lower()], f"give either {one} or {other}")
+        engine_for(given["url"]).dispose()
+        asked = {name: read(name, given[name.lower()]) for name, read in _OPTIONS.items() if name.lower() in given}
+        return cls(
+            given["url"],
+            asked.get("resource", asked.get("resources")),
+            asked.get("include", KINDS),
+            asked.get("body", False),
+            Window(asked.get("min"), asked.get("max")),
+            asked.get("startingVersion", asked.get("startingOffsets", 0)),
+            asked.get("maxRowsPerTrigger"),
+            asked.get("parts"),
+            asked.get("eventsPerPart"),
+        )
+
+
+def refused(options: Mapping[str, str], names: tuple[str, ...], instead: str) -> None:
+    """Raises InvalidRequest where one of the options was given, with what to use instead."""
+    given = {name.lower(): text for name, text in options.items()}
+    for name in names:
+        if name.lower() in given:
+            raise InvalidRequest(name, given[name.lower()], instead)
+
+
+def _text(name: str, text: str) -> str:
+    return text
+
+
+def _resource(name: str, text: str) -> tuple[ResourceKey, ...]:
+    return (ResourceKey.parse(text),)
+
+
+def _resources(name: str, text: str) -> tuple[ResourceKey, ...]:
+    return tuple(ResourceKey.parse(each.strip()) for each in text.split(","))
+
+
+def _kinds(name: str, text: str) -> tuple[str, ...]:
+    return checked_kinds([each.strip() for each in text.split(",")])
+
+
+def _flag(name: str, text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise InvalidRequest(name, text, "write true or false")
+    return text.lower() == "true"
+
+
+def _number(text: str) -> object:
+    """The number that it is, or the text: whoever checks it says what is wrong with that."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else text
+
+
+def _version(name: str, text: str) -> int:
+    return checked_version(name, _number(text))
+
+
+def _starting(name: str, text: str) -> int | str:
+    if text.lower() in (EARLIEST, LATEST):
+        return text.lower()
+    if not text.isdigit():
+        raise InvalidRequest(name, text, f"write {EARLIEST}, {LATEST} or a version")
+    return _version(name, text)
+
+
+def _size(most: int) -> Callable[[str, str], int]:
+    return lambda name, text: checked_size(name, _number(text), most)
+
+
+_OPTIONS: dict[str, Callable[[str, str], Any]] = {
+    "url": _text,
+    "resource": _resource,
+    "resources": _resources,
+    "include": _kinds,
+    "body": _flag,
+    "min": _version,
+    "max": _version,
+    "startingVersion": _version,
+    "startingOffsets": _starting,
+    "maxRowsPerTrigger": _size(MAX_VERSION),
+    "parts": _size(MOST_PARTS),
+    "eventsPerPart": _size(MAX_VERSION),
+}
+_EITHER = (("resource", "resources"), ("startingVersion", "startingOffsets"), ("parts", "eventsPerPart"))
