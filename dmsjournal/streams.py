@@ -164,8 +164,8 @@ class Stream:
         """The rows of a part, at most so many at a time, each lot with its kind; key changes first, then upserts, then deletes.
 
         Columns: resource, change_version, committed_at, document_id, uuid, keys, old_keys, body_text; JSON as text, null where it
-        is not asked for. All of one snapshot, on SQL Server where the database allows it. Raises CheckpointExpired, at the end, where some
-        of it was pruned meanwhile: what was read before is short then.
+        is not asked for. All of one snapshot, on SQL Server where the database allows it. Raises CheckpointExpired, at the end,
+        where some of it was pruned meanwhile: what was read before is short then.
         """
         wanted = {
             "resource_key_ids": list(part.resource_key_ids),
