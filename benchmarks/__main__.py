@@ -1,10 +1,10 @@
-"""Measure pages, writes, prunes and events, both sides in one run: `python -m benchmarks all`."""
+"""Measure pages, writes, prunes, plans and events, both sides in one run: `python -m benchmarks all`."""
 
 import argparse
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks import arrow, database, option, page, prune, report, ring, write
+from benchmarks import arrow, database, option, page, plan, prune, report, ring, write
 from benchmarks.report import Table
 
 
@@ -63,6 +63,12 @@ def main() -> None:
             with database.scratch(url, "dmsjournal_benchmark_arrow", keep=False) as own:
                 tables, found = arrow.measure(own, arrows)
             print(report.write(asked.output / "arrow.json", found, asdict(arrows), tables))
+        if asked.what in ("plan", "all"):
+            command = own_command(asked, "plan", "planned", "crowd", "parts")
+            plans = plan.Options(asked.planned, asked.crowd, asked.parts, asked.repeat, command)
+            with database.scratch(url, "dmsjournal_benchmark_plan", keep=False) as own:
+                tables, found = plan.measure(own, plans)
+            print(report.write(asked.output / "plan.json", found, asdict(plans), tables))
 
 
 def own_command(asked: argparse.Namespace, what: str, *names: str) -> str:
@@ -78,7 +84,8 @@ def own_command(asked: argparse.Namespace, what: str, *names: str) -> str:
 def parser() -> argparse.ArgumentParser:
     """The defaults are the sizes that README's figures were taken at."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=main.__doc__)
-    parser.add_argument("what", choices=("page", "option", "write", "prune", "arrow", "ring", "all"), nargs="?", default="all")
+    measures = ("page", "option", "write", "prune", "plan", "arrow", "ring", "all")
+    parser.add_argument("what", choices=measures, nargs="?", default="all")
     parser.add_argument("--url", help="SQLAlchemy URL of a PostgreSQL that may create databases (default: embedded)")
     parser.add_argument("--repeat", type=positive, default=5, help="runs of each measure; the median is reported")
     results = Path(__file__).parent / "results"
@@ -108,6 +115,10 @@ def parser() -> argparse.ArgumentParser:
     events = parser.add_argument_group("arrow and ring")
     events.add_argument("--arrow-events", type=positive, default=200_000, help="events of the journal, and as many in memory")
     events.add_argument("--hand-overs", type=positive, default=1_000_000, help="notifications of a run")
+    plans = parser.add_argument_group("plan")
+    plans.add_argument("--planned", type=positive, default=10_000_000, help="events of the skewed journal")
+    plans.add_argument("--crowd", type=positive, default=1_000_000, help="documents that refer to the renamed one")
+    plans.add_argument("--parts", type=positive, default=32, help="parts to cut it in")
     return parser
 
 

@@ -34,6 +34,7 @@ class Table:
     variants: tuple[str, ...]
     ratios: tuple[tuple[str, str], ...]
     rows: list[Row] = field(default_factory=list)
+    unit: str = "seconds"
 
     def row(self, measure: str, command: str) -> Row:
         """The row of a measure; runs of one measure are added to one row."""
@@ -47,10 +48,13 @@ class Table:
         heads = [self.title, *self.variants, *(f"{above} / {below}" for above, below in self.ratios), "command"]
         lines = [heads, ["---", *["---:"] * (len(heads) - 2), "---"]]
         for row in self.rows:
-            medians = [duration(row.median(variant)) for variant in self.variants]
+            medians = [self.shown(row.median(variant)) for variant in self.variants]
             ratios = [f"{row.ratio(above, below):.3g}" for above, below in self.ratios]
             lines.append([row.measure, *medians, *ratios, f"`{row.command}`"])
         return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+    def shown(self, value: float) -> str:
+        return duration(value) if self.unit == "seconds" else f"{value:.2f} {self.unit}"
 
 
 def duration(seconds: float) -> str:

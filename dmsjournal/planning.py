@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
@@ -177,7 +178,8 @@ def plan_changes(
     found = density(session, ids, is_everything, Range(first, last))
     total = sum(mass.weight for mass in found.masses)
     number = parts or min(MOST_PARTS, max(1, round(total / (events_per_part or EVENTS_PER_PART))))
-    cuts = _cuts(found.masses, total / number, number, lambda version, step: marks(session, ids, version, step))
+    marks_of = cache(lambda version, step: marks(session, ids, version, step))  # a version is read once for all of its cuts
+    cuts = _cuts(found.masses, total / number, number, marks_of)
     return Plan(resources, is_everything, first, last, horizon, list(_parts(cuts, first, last, total)), found.is_sampled)
 
 

@@ -155,3 +155,14 @@ def test_a_plan_of_what_was_pruned_is_refused(journal: dj.Journal, history: rand
         journal.plan(window=dj.Window(100))
     assert journal.plan(window=dj.Window(101)).parts
     assert journal.plan_snapshot().documents > 0
+
+
+def test_a_version_is_read_once_for_all_of_its_cuts(
+    journal: dj.Journal, connections: list[sa.Connection], history: random.Random
+) -> None:
+    commit(connections[0], "UPDATE dms.Document SET IdentityVersion = 0 WHERE DocumentId = 10")
+    read: list[str] = []
+    sa.event.listen(journal._pool, "before_cursor_execute", lambda *told: read.append(told[2]))
+    plan = journal.plan(window=dj.Window(journal.versions().newest), parts=20)
+    assert len(plan.parts) == 20
+    assert sum("plan_version.sql" in statement for statement in read) == 1

@@ -1,6 +1,7 @@
 """Every shipped T-SQL file and both generated scripts by Microsoft's grammar, where there is no SQL Server to ask."""
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -91,7 +92,7 @@ def batches() -> Iterator[grammar.Batch]:
     """The files as they are run, with a lock timeout and with variables for binds; the scripts; what is to be refused or not."""
     for name, text in FILES.items():
         text = text.replace("{lock_timeout}", "5000")
-        yield from grammar.split(name, grammar.bound(text) if "/queries/" in name else text)
+        yield from grammar.split(name, grammar.bound(text) if re.search("/(queries|spark)/", name) else text)
     for name, (revision, down) in SCRIPTS.items():
         yield from grammar.split(name, migrating.script("sqlserver", revision, down=down))
     for text in (*BROKEN, *SOUND, *REFUSED_DRAWS, *TAKEN_DRAWS):

@@ -1,14 +1,14 @@
 -- sql/postgres/spark/changes.sql: what a Spark job reads changes from: dms.ResourceChange, with bodies, and what etags and dates derive from.
 -- Binds: none. Spark puts it in a FROM, asks for the columns that it needs, and bounds it by change_version, resource_key_id and document_id.
--- Gives: digest, the SHA-256 whose Base64 is the etag (docs/how-it-works.md, Etags), and last_modified, as derive.sql tells.
+-- Gives: stamps, the numbers that the etag is made of (docs/how-it-works.md, Etags), separated by commas; last_modified, as derive.sql tells.
 -- Plan: that of the view. A join whose columns nobody asks for is left out.
 SELECT change.ResourceKeyId AS resource_key_id, change.ChangeVersion AS change_version, change.DocumentId AS document_id,
        CAST(change.DocumentUuid AS text) AS document_uuid, CAST(change.KeyValues AS text) AS key_values, change.CommittedAt AS committed_at,
        CAST(cache.DocumentJson AS text) AS body,
-       (SELECT sha256(int8send(change.ContentVersion) || int8send(change.IdentityVersion) || coalesce(
-                   string_agg(int8send(child.DocumentId) || int8send(child.IdentityVersion), CAST('' AS bytea) ORDER BY child.DocumentId), ''))
+       (SELECT concat_ws(',', change.ContentVersion, change.IdentityVersion,
+                         string_agg(concat(child.DocumentId, ',', child.IdentityVersion), ',' ORDER BY child.DocumentId))
         FROM dms.ReferenceEdge AS edge JOIN dms.Document AS child ON child.DocumentId = edge.ChildDocumentId
-        WHERE edge.ParentDocumentId = change.DocumentId) AS digest,
+        WHERE edge.ParentDocumentId = change.DocumentId) AS stamps,
        (SELECT greatest(document.ContentLastModifiedAt, document.IdentityLastModifiedAt, max(child.IdentityLastModifiedAt))
         FROM dms.ReferenceEdge AS edge JOIN dms.Document AS child ON child.DocumentId = edge.ChildDocumentId
         WHERE edge.ParentDocumentId = change.DocumentId) AS last_modified

@@ -9,10 +9,10 @@ SELECT document.ResourceKeyId AS resource_key_id,
             WHEN document.ContentVersion >= document.IdentityVersion THEN document.ContentLastModifiedAt
             ELSE document.IdentityLastModifiedAt END AS committed_at,
        CAST(cache.DocumentJson AS text) AS body,
-       (SELECT sha256(int8send(document.ContentVersion) || int8send(document.IdentityVersion) || coalesce(
-                   string_agg(int8send(child.DocumentId) || int8send(child.IdentityVersion), CAST('' AS bytea) ORDER BY child.DocumentId), ''))
+       (SELECT concat_ws(',', document.ContentVersion, document.IdentityVersion,
+                         string_agg(concat(child.DocumentId, ',', child.IdentityVersion), ',' ORDER BY child.DocumentId))
         FROM dms.ReferenceEdge AS edge JOIN dms.Document AS child ON child.DocumentId = edge.ChildDocumentId
-        WHERE edge.ParentDocumentId = document.DocumentId) AS digest,
+        WHERE edge.ParentDocumentId = document.DocumentId) AS stamps,
        (SELECT greatest(document.ContentLastModifiedAt, document.IdentityLastModifiedAt, max(child.IdentityLastModifiedAt))
         FROM dms.ReferenceEdge AS edge JOIN dms.Document AS child ON child.DocumentId = edge.ChildDocumentId
         WHERE edge.ParentDocumentId = document.DocumentId) AS last_modified

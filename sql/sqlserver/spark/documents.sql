@@ -14,8 +14,7 @@ SELECT document.ResourceKeyId AS resource_key_id,
                              WHEN document.ContentVersion >= document.IdentityVersion THEN document.ContentLastModifiedAt
                              ELSE document.IdentityLastModifiedAt END, 0) AS committed_at,
        cache.DocumentJson AS body,
-       HASHBYTES('SHA2_256', CAST(document.ContentVersion AS binary(8)) + CAST(document.IdentityVersion AS binary(8))
-                             + CONVERT(varbinary(max), COALESCE(children.Stamps, ''), 2)) AS digest,
+       CONCAT(document.ContentVersion, ',', document.IdentityVersion, children.Stamps) AS stamps,
        TODATETIMEOFFSET(CASE WHEN children.LastModifiedAt > document.ContentLastModifiedAt
                               AND children.LastModifiedAt > document.IdentityLastModifiedAt THEN children.LastModifiedAt
                              WHEN document.ContentLastModifiedAt > document.IdentityLastModifiedAt THEN document.ContentLastModifiedAt
@@ -29,7 +28,7 @@ OUTER APPLY (
 ) AS newest
 LEFT JOIN dms.DocumentCache AS cache ON cache.DocumentId = document.DocumentId
 OUTER APPLY (
-    SELECT STRING_AGG(CONVERT(varchar(max), CAST(child.DocumentId AS binary(8)) + CAST(child.IdentityVersion AS binary(8)), 2), '')
+    SELECT STRING_AGG(CAST(CONCAT(',', child.DocumentId, ',', child.IdentityVersion) AS varchar(max)), '')
                WITHIN GROUP (ORDER BY child.DocumentId) AS Stamps,
            MAX(child.IdentityLastModifiedAt) AS LastModifiedAt
     FROM dms.ReferenceEdge AS edge INNER JOIN dms.Document AS child ON child.DocumentId = edge.ChildDocumentId
