@@ -1,4 +1,4 @@
-"""Measure pages, writes, prunes, plans and events, both sides in one run: `python -m benchmarks all`."""
+"""Measure pages, writes, prunes, plans, extracts and events, both sides in one run: `python -m benchmarks all`."""
 
 import argparse
 from dataclasses import asdict
@@ -69,6 +69,13 @@ def main() -> None:
             with database.scratch(url, "dmsjournal_benchmark_plan", keep=False) as own:
                 tables, found = plan.measure(own, plans)
             print(report.write(asked.output / "plan.json", found, asdict(plans), tables))
+        if asked.what in ("extract", "all"):
+            from benchmarks import extract  # needs Spark, which the others do without
+
+            extracts = extract.Options(asked.extracted, asked.repeat, own_command(asked, "extract", "extracted"))
+            with database.scratch(url, "dmsjournal_benchmark_extract", keep=False) as own:
+                tables, found = extract.measure(own, extracts)
+            print(report.write(asked.output / "extract.json", found, asdict(extracts), tables))
 
 
 def own_command(asked: argparse.Namespace, what: str, *names: str) -> str:
@@ -84,7 +91,7 @@ def own_command(asked: argparse.Namespace, what: str, *names: str) -> str:
 def parser() -> argparse.ArgumentParser:
     """The defaults are the sizes that README's figures were taken at."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=main.__doc__)
-    measures = ("page", "option", "write", "prune", "plan", "arrow", "ring", "all")
+    measures = ("page", "option", "write", "prune", "plan", "extract", "arrow", "ring", "all")
     parser.add_argument("what", choices=measures, nargs="?", default="all")
     parser.add_argument("--url", help="SQLAlchemy URL of a PostgreSQL that may create databases (default: embedded)")
     parser.add_argument("--repeat", type=positive, default=5, help="runs of each measure; the median is reported")
@@ -119,6 +126,8 @@ def parser() -> argparse.ArgumentParser:
     plans.add_argument("--planned", type=positive, default=10_000_000, help="events of the skewed journal")
     plans.add_argument("--crowd", type=positive, default=1_000_000, help="documents that refer to the renamed one")
     plans.add_argument("--parts", type=positive, default=32, help="parts to cut it in")
+    extracts = parser.add_argument_group("extract")
+    extracts.add_argument("--extracted", type=positive, default=1_000_000, help="documents to extract")
     return parser
 
 

@@ -21,6 +21,7 @@ from dmsjournal.errors import (
     UnknownReference,
     UnsupportedCapability,
 )
+from dmsjournal.fingerprints import Fingerprint
 from dmsjournal.images import Image
 from dmsjournal.journal import Journal, connect
 from dmsjournal.key_changes import KeyChange
@@ -53,6 +54,7 @@ __all__ = [
     "Document",
     "DocumentRange",
     "Finding",
+    "Fingerprint",
     "HistoryDiverged",
     "Image",
     "InvalidRequest",

@@ -19,6 +19,7 @@ from dmsjournal.contexts import Context, checked_context, read_contexts
 from dmsjournal.deletes import Delete, deletes_page
 from dmsjournal.deriving import Derived, derive
 from dmsjournal.errors import DatabaseRefused, InvalidRequest, NotInstalled, Unavailable
+from dmsjournal.fingerprints import Fingerprint, read_fingerprint, refuse_another_history
 from dmsjournal.horizon import Horizon
 from dmsjournal.images import Event, Image, images_since, read_images
 from dmsjournal.key_changes import KeyChange, key_changes_page
@@ -34,7 +35,16 @@ from dmsjournal.stored import StoredDocument, read_documents
 from dmsjournal.streams import KINDS, Stream
 from dmsjournal.verifying import Progress, Repair, Verification
 from dmsjournal.walks import PageReader, Walk
-from dmsjournal.windows import LOWEST_ID, ChangeVersions, Cursor, Window, checked_cursor, checked_ids, checked_size
+from dmsjournal.windows import (
+    LOWEST_ID,
+    ChangeVersions,
+    Cursor,
+    Window,
+    checked_cursor,
+    checked_ids,
+    checked_size,
+    checked_version,
+)
 from dmsjournal.writing import WriteTransaction
 
 _Item = TypeVar("_Item")
@@ -357,6 +367,27 @@ class Journal:
         """
         with self._session_with(contexts.OPTION) as session:
             return read_contexts(session, events)
+
+    def fingerprint(self, version: int) -> Fingerprint:
+        """What a checkpoint at a version, at most newest, should keep to know the database's history again: its last event.
+
+        Raises InvalidRequest, also for a version above newest. Source: docs/how-it-works.md, Consumers.
+        """
+        checked_version("version", version)
+        with self._session() as session:
+            newest = self._horizon.read(session, "horizon")
+            if version > newest:
+                raise InvalidRequest("version", version, f"newest is {newest}, below it: nobody can have read that far")
+            return read_fingerprint(session, version)
+
+    def check_history(self, fingerprint: Fingerprint) -> None:
+        """Nothing, if a checkpoint with that fingerprint can go on from the version after it.
+
+        Raises HistoryDiverged where the database's history does not lead there (invariant 9), CheckpointExpired where what comes
+        after it is pruned.
+        """
+        with self._session() as session:
+            refuse_another_history(session, fingerprint)
 
     @property
     def consumers(self) -> Consumers:

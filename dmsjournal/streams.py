@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass
+from datetime import UTC
 from typing import Any
 
 import sqlalchemy as sa
@@ -229,7 +230,7 @@ class Stream:
         remembered = int(offset.event.split()[0]) if offset.event else 0
         # As with consumers: what is at or below a horizon stays as it is until it is pruned.
         is_kept = max(remembered, found.event_version or 0) > max(floors["DocumentChangeEvent"], floors["DocumentDeleteEvent"])
-        if offset.version > found.drawn or (is_kept and offset.event != found.event):
+        if offset.version > found.drawn or (is_kept and offset.event != _told(found)):
             raise HistoryDiverged(offset.version, newest)
         floor = self._floor(session)
         if floor > offset.version:
@@ -242,7 +243,7 @@ class Stream:
         return f"{', '.join(self._kinds)} of {names}"
 
     def _offset(self, session: Session, version: int) -> Offset:
-        return Offset(version, session.execute("last_event", version=version).one().event, self.scope)
+        return Offset(version, _told(session.execute("last_event", version=version).one()), self.scope)
 
     def _floors(self, session: Session) -> dict[str, int]:
         return {row.journal: row.change_version for row in session.execute("floors")}
@@ -270,3 +271,12 @@ def checked_kinds(kinds: Collection[str]) -> tuple[str, ...]:
     if not kinds or not set(kinds) <= set(KINDS):
         raise InvalidRequest("kinds", ", ".join(kinds), f"name some of {', '.join(KINDS)}")
     return tuple(kind for kind in KINDS if kind in kinds)
+
+
+def _told(event: sa.Row[Any]) -> str:
+    """The event of last_event as a text, its version first; empty where none is kept."""
+    if event.event_version is None:
+        return ""
+    return (
+        f"{event.event_version} {event.document_id} {event.transaction_id} {event.created_at.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%f}"
+    )

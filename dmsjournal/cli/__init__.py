@@ -7,6 +7,7 @@ Alembic, Spark, rich's tables and bars are imported by the commands that use the
 # isort: off
 from dmsjournal.cli import installing, adopting, loading, reading, planning
 from dmsjournal.cli import watching, verifying, pruning, partitioning
+from dmsjournal.cli import extracting
 from dmsjournal.cli import demonstrating
 from dmsjournal.cli.base import app
 
@@ -14,6 +15,7 @@ __all__ = [
     "adopting",
     "app",
     "demonstrating",
+    "extracting",
     "installing",
     "loading",
     "partitioning",

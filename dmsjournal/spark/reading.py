@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
+from sqlalchemy import exc
 
 from dmsjournal import planning, statements
 from dmsjournal.connecting import engine_for, translated
@@ -92,6 +93,17 @@ class Reading:
         self._refuse_expired("KeyChangeEvent")
         window = {"min_version": self.plan.first, "max_version": self.plan.last}
         return self._frame("key_changes", self._parts_of("plan_key_changes"), **window).select(*_KEY_CHANGE)
+
+    def since(self, version: int) -> DataFrame:
+        """The documents that changed or were deleted after a version, each once, whether or not at or below the horizon.
+
+        Columns: document_id bigint. For who compares a copy that is as of that version with the database: what is not here is in
+        the copy as it is. Raises CheckpointExpired.
+        """
+        self._refuse_expired("DocumentChangeEvent", "IdentityChangeEvent", "DocumentDeleteEvent")
+        later = [_version > version]
+        found = [self._frame(source, later).select("document_id") for source in ("changes", "deletes")]
+        return found[0].union(found[1]).distinct()
 
     def refuse_expired(self) -> None:
         """Raises CheckpointExpired where what was read may have been pruned meanwhile: `read` calls it at the end of its block.
@@ -209,7 +221,7 @@ def _one_snapshot(url: str | sa.URL, journal: Journal) -> Iterator[tuple[_Sessio
     try:
         with translated():
             conn = engine.connect()
-        with conn:
+        try:
             session = Session(conn, "postgres")
             with translated():
                 snapshot = session.execute("export_snapshot").scalar_one()
@@ -219,6 +231,9 @@ def _one_snapshot(url: str | sa.URL, journal: Journal) -> Iterator[tuple[_Sessio
                 yield session
 
             yield same, statements.source("postgres", "begin", snapshot=snapshot)
+        finally:
+            with suppress(exc.DBAPIError):  # a lost connection; whoever read meanwhile has been told
+                conn.close()
     finally:
         engine.dispose()
 

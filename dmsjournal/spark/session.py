@@ -7,12 +7,13 @@ import zipfile
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
+import sqlalchemy as sa
 from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
 from dmsjournal.errors import UnsupportedCapability
 from dmsjournal.spark.java import cache_folder, find_java_home
-from dmsjournal.spark.jdbc import DRIVERS
+from dmsjournal.spark.jdbc import DRIVERS, engine_of
 
 SETTINGS = {
     "spark.driver.memory": "1g",  # rows are streamed through, so this is plenty and leaves the machine to the database
@@ -55,6 +56,16 @@ def local_session(
             f"where {' or '.join(coordinates)} cannot be fetched, name the driver's jar in DMSJOURNAL_JDBC_JARS "
             f"(`mvn dependency:copy -Dartifact={coordinates[0]} -DoutputDirectory=jars` knows mirrors)",
         ) from error
+
+
+def job_session(
+    app_name: str, url: str | sa.URL | None = None, *, master: str = "local[*]", jars: Sequence[str | os.PathLike[str]] = ()
+) -> SparkSession:
+    """The session of a job: the one that spark-submit prepared, else `local_session`, with the driver of the database of `url`."""
+    if "PYSPARK_GATEWAY_PORT" in os.environ:  # master, jars and memory are spark-submit's to say
+        return SparkSession.builder.appName(app_name).config("spark.sql.session.timeZone", "UTC").getOrCreate()
+    engines = ("postgres",) if url is None else (engine_of(url),)
+    return local_session(app_name, master=master, jars=jars, engines=engines)
 
 
 def _jars_of_environment() -> list[Path]:

@@ -13,5 +13,6 @@ def spark() -> Iterator["SparkSession"]:
     from dmsjournal.spark.session import local_session
 
     session = local_session("dmsjournal tests", master="local[2]", engines=["postgres", "sqlserver"])
+    session.conf.set("spark.sql.shuffle.partitions", "2")  # of a few rows; Spark's 200 are for many
     yield session
     session.stop()

@@ -34,7 +34,6 @@ UNTRANSLATED = {  # the queries that are not compared: each with what is said of
     **dict.fromkeys(["begin_page", "horizon"], "Execute: EXECUTE dms.horizon"),  # it looks at SQL Server's locks
     **dict.fromkeys(["lock_creation", "lock_identities", "share_identities"], "Execute: .* sys.sp_getapplock"),
     "snapshot_isolation": "sys.databases",  # of SQL Server's catalog
-    "last_event": "Execute: EXECUTE dms.newest_stamp",
     "begin_part": "sys.databases",  # what the database allows
     "connect": "XACT_ABORT = ON",  # settings of SQL Server's
     "change_page_stored": "maxdepidentity",  # of an option, which the histories do not have: tests/acceptance/test_options.py
@@ -54,7 +53,7 @@ UNTRANSLATED = {  # the queries that are not compared: each with what is said of
 
 # What keeps a journal goes by the catalog, by locks and by what others write: tests/acceptance/ runs it on any SQL Server.
 OPERATIONS = re.compile(
-    "^(adopt|verify|repair|status|prune|fill)|_repair$|consumer|partitions$|^open_transactions$|"
+    "^(adopt|verify|repair|status|prune|fill)|_repair$|consumer|partitions$|^open_transactions$|^last_event$|"
     "^(add_dependencies|bury_documents|enter_change|expire_journal|move_tombstones|raise_sequence|refile_edges|remove_(dang|exp|images))"
 )
 

@@ -1,11 +1,16 @@
--- sql/postgres/queries/last_event.sql: the last event at or below a version, which tells one history from another (invariant 9).
--- Binds: version. Gives one row: event (its version first; empty: none is kept), event_version; drawn, the newest stamp that the sequence has
---   given. The same event that a consumer remembers: queries/consumers.sql.
--- Plan: the end of a range of the primary keys of two journals. The reader needs SELECT on the sequence.
-SELECT concat_ws(' ', event.ChangeVersion, event.DocumentId, event.TransactionId,
-                 to_char(event.CreatedAt AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')) AS event,
-       event.ChangeVersion AS event_version, sequence.drawn
-FROM (SELECT CASE WHEN is_called THEN last_value ELSE 0 END AS drawn FROM dms.ChangeVersionSequence) AS sequence
+-- sql/postgres/queries/last_event.sql: the last event at or below a version, by which a checkpoint knows its history again (invariant 9).
+-- Binds: version (inclusive, at most a horizon read before).
+-- Gives: one row: event_version, document_id, transaction_id, created_at, null where there is no event; floor, the highest of all
+--   journals, event_floor, the higher of the two that were looked in; drawn, the newest stamp that the sequence has given.
+-- Plan: a lookup in the primary keys of two journals, in one snapshot with the floors; see consumers.sql.
+SELECT event.ChangeVersion AS event_version, event.DocumentId AS document_id, event.TransactionId AS transaction_id,
+       event.CreatedAt AS created_at, floors.floor, floors.event_floor, sequence.drawn
+FROM (
+    SELECT max(ChangeVersion) AS floor,
+           max(ChangeVersion) FILTER (WHERE Journal IN ('DocumentChangeEvent', 'DocumentDeleteEvent')) AS event_floor
+    FROM dms.JournalFloor
+) AS floors
+CROSS JOIN (SELECT CASE WHEN is_called THEN last_value ELSE 0 END AS drawn FROM dms.ChangeVersionSequence) AS sequence
 LEFT JOIN LATERAL (
     (SELECT ChangeVersion, DocumentId, TransactionId, CreatedAt FROM dms.DocumentChangeEvent
      WHERE ChangeVersion <= CAST(:version AS bigint) ORDER BY ChangeVersion DESC, DocumentId DESC LIMIT 1)

@@ -1,0 +1,114 @@
+"""What an extract costs: the package's, beside one task of Spark's that reads the same columns, and beside COPY, in one run.
+
+The history is one event a document. The extract's time is all of it: plan, read, Parquet, count, flush to the disk, checkpoint; the
+plain read writes Parquet too, COPY one file. Memory is the driver's after each extract, at a tenth of the documents and at all.
+"""
+
+from __future__ import annotations
+
+import gc
+import shutil
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from time import perf_counter
+
+import psutil
+import psycopg
+import sqlalchemy as sa
+from pyspark.sql import SparkSession
+
+from benchmarks import database
+from benchmarks.facts import Facts, facts
+from benchmarks.prune import build
+from benchmarks.report import Table
+from dmsjournal import migrating
+from dmsjournal.spark.extracting import Request, extract
+from dmsjournal.spark.jdbc import jdbc_options
+from dmsjournal.spark.session import local_session
+
+
+@dataclass(frozen=True)
+class Options:
+    """Units: documents of the history."""
+
+    documents: int
+    repeat: int
+    command: str
+
+
+def measure(url: str, options: Options) -> tuple[list[Table], Facts]:
+    """The table of seconds a row."""
+    rows = Table(
+        f"a row of {options.documents:,}, to Parquet", ("extract", "plain", "COPY"), (("plain", "extract"), ("COPY", "extract"))
+    )
+    migrating.upgrade(url)
+    build(url, options.documents)
+    spark = local_session("dmsjournal benchmark")
+    tenth, whole = Request(min=0, max=options.documents // 10), Request(min=0, max=options.documents)
+    try:
+        _timed(partial(_extract, spark, url, tenth))  # what the first job costs alone
+        few = _memory(spark)
+        for repetition in range(options.repeat):
+            for name, request in (("a window", whole), ("in full", Request(full=True))):
+                variants: dict[str, Callable[[Path], None]] = {
+                    "extract": partial(_extract, spark, url, request),
+                    "plain": partial(_plain, spark, url),
+                    "COPY": partial(_copy, url),
+                }
+                for variant in sorted(variants, reverse=repetition % 2 == 1):
+                    rows.row(name, options.command).add(variant, _timed(variants[variant]) / options.documents)
+        many = _memory(spark)
+    finally:
+        spark.stop()
+    with database.connect(url) as connection:
+        found = facts(connection)
+    return [rows], found | {
+        "driver's memory, Python": f"{few[0]} MB after a tenth, {many[0]} MB after all",
+        "driver's memory, Java heap in use": f"{few[1]} MB after a tenth, {many[1]} MB after all",
+    }
+
+
+def _timed(work: Callable[[Path], None]) -> float:
+    """Seconds of the work, which is given a folder that is not there yet."""
+    parent = Path(tempfile.mkdtemp(prefix="dmsjournal-benchmark-"))
+    try:
+        began = perf_counter()
+        work(parent / "output")
+        return perf_counter() - began
+    finally:
+        shutil.rmtree(parent)
+
+
+def _extract(spark: SparkSession, url: str, request: Request, folder: Path) -> None:
+    extract(url, folder, lambda: spark, request, body=False)
+
+
+def _plain(spark: SparkSession, url: str, folder: Path) -> None:
+    options = jdbc_options(url)
+    text = (database.SQL / "extract" / "plain.sql").read_text()
+    text = "\n".join(line for line in text.splitlines() if not line.startswith("--"))
+    spark.read.jdbc(options.pop("url"), f"({text}) AS plain", properties=options).write.parquet(f"file://{folder}")
+
+
+def _copy(url: str, folder: Path) -> None:
+    text = (database.SQL / "extract" / "plain.sql").read_text()
+    with (
+        psycopg.connect(sa.make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)) as connection,
+        connection.cursor() as cursor,
+        folder.open("wb") as file,
+        cursor.copy(f"COPY (\n{text}\n) TO STDOUT".encode()) as rows,
+    ):
+        for data in rows:
+            file.write(data)
+
+
+def _memory(spark: SparkSession) -> tuple[int, int]:
+    """MB that this process has, and that Java's heap holds after a collection."""
+    gc.collect()
+    java = spark._jvm  # type: ignore[attr-defined]
+    java.System.gc()
+    runtime = java.java.lang.Runtime.getRuntime()
+    return psutil.Process().memory_info().rss >> 20, (runtime.totalMemory() - runtime.freeMemory()) >> 20

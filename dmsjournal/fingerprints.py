@@ -1,0 +1,41 @@
+"""Fingerprints: what a checkpoint remembers of a database's history, so that another history is told from it (invariant 9)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from dmsjournal.errors import CheckpointExpired, HistoryDiverged
+from dmsjournal.session import Session
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """A version that was at most the horizon, and the last event at or below it; the event's fields are None where there is none.
+
+    It is the same after a restart, and in a database that was dumped and restored: history counts, not the server.
+    """
+
+    version: int
+    event_version: int | None = None
+    document_id: int | None = None
+    transaction_id: int | None = None
+    created_at: datetime | None = None
+
+
+def read_fingerprint(session: Session, version: int) -> Fingerprint:
+    """The database's fingerprint at a version, which is at most a horizon read before."""
+    row = session.execute("last_event", version=version).one()
+    return Fingerprint(version, row.event_version, row.document_id, row.transaction_id, row.created_at)
+
+
+def refuse_another_history(session: Session, taken: Fingerprint) -> None:
+    """Raises HistoryDiverged where the database's history does not lead to the fingerprint, CheckpointExpired where events after
+    its version are pruned. Source: docs/how-it-works.md, Consumers."""
+    row = session.execute("last_event", version=taken.version).one()
+    found = Fingerprint(taken.version, row.event_version, row.document_id, row.transaction_id, row.created_at)
+    is_kept = max(taken.event_version or 0, found.event_version or 0) > row.event_floor
+    if taken.version > row.drawn or (is_kept and taken != found):
+        raise HistoryDiverged(taken.version, row.drawn)
+    if taken.version < row.floor:
+        raise CheckpointExpired(taken.version + 1, row.floor + 1)

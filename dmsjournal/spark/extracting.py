@@ -1,0 +1,314 @@
+"""The extract: every change after the last extract as one more run of Parquet files, or all documents as the first run.
+
+Nothing of a run is visible before all of it is; what is killed, at whatever moment, is done again by the same command. Source:
+docs/how-it-works.md, Extracts.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import reduce
+from pathlib import Path
+from typing import Literal
+from uuid import uuid4
+
+import sqlalchemy as sa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+import dmsjournal
+from dmsjournal.errors import CheckpointExpired, HistoryDiverged, InvalidRequest, Unavailable
+from dmsjournal.journal import Journal, connect
+from dmsjournal.planning import Plan, SnapshotPlan
+from dmsjournal.resources import ResourceKey
+from dmsjournal.spark import parquet
+from dmsjournal.spark.counting import counted
+from dmsjournal.spark.durable import folder_of, locked
+from dmsjournal.spark.manifests import Counts, Manifest, Settings
+from dmsjournal.spark.reading import Reading, read
+from dmsjournal.spark.runs import Output, Run
+from dmsjournal.spark.watching import Progress, watched
+from dmsjournal.windows import Window
+
+# Of each Parquet file, besides what an output asks for; its resource is its folder's name.
+COLUMNS = (
+    *("_change_type", "_commit_version", "_commit_timestamp", "resource_key_id"),
+    *("document_id", "document_uuid", "key_values", "old_key_values"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What to extract. Nothing at all: go on from the checkpoint, where there is none, in full.
+
+    `full`: all live documents; `from_checkpoint`: what came after the checkpoint, up to `max`; `min`: a window of one's own, up to
+    `max`. Bounds: both inclusive; newest without `max`. Raises InvalidRequest for what does not go together.
+    """
+
+    full: bool = False
+    from_checkpoint: bool = False
+    min: int | None = None
+    max: int | None = None
+
+    def __post_init__(self) -> None:
+        Window(self.min, self.max)
+        if self.full and self.from_checkpoint:
+            raise InvalidRequest("full", True, "it begins a chain, from_checkpoint goes on with one: give one of them")
+        if self.min is not None and (self.full or self.from_checkpoint):
+            raise InvalidRequest("min", self.min, "it goes neither with full nor with from_checkpoint")
+        if self.full and self.max is not None:
+            raise InvalidRequest("max", self.max, "a full extract is of the newest version: leave it out")
+
+
+EVERYTHING = Request()
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A run that is still to be made. `last` is at most newest; both inclusive."""
+
+    kind: Literal["full", "window"]
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """How far an output has come, `version`, and the run that leads there.
+
+    `run` is None where nothing was left to do and `is_new` false where the run was there already; `rows`: of that run.
+    """
+
+    version: int
+    run: Run | None
+    is_new: bool
+    rows: Counts
+
+
+def extract(
+    url: str | sa.URL,
+    output: str | os.PathLike[str],
+    session: Callable[[], SparkSession],
+    asked: Request = EVERYTHING,
+    *,
+    resources: Collection[ResourceKey] | None = None,
+    body: bool | None = None,
+    etag: bool | None = None,
+    events_per_part: int | None = None,
+    progress: Progress | None = None,
+) -> Extracted:
+    """Writes the next run of an output, and moves its checkpoint once the run is visible, whole.
+
+    `resources`, `body` (true) and `etag` (false: derived etag and last-modified) are the same in all runs of an output; None takes
+    what the first one had. `session` is called once there is something to read. Raises InvalidRequest, CheckpointExpired,
+    HistoryDiverged, UnsupportedCapability, and Unavailable: another run works there, or the database or Spark went away; safe to
+    run again. Source: docs/how-it-works.md, Extracts.
+    """
+    folder = folder_of("output", output)
+    kept = Output(folder)
+    kept.settings()  # what is not ours is told before anything else, and before a lock is put into it
+    with connect(url) as db, locked(folder), _with_remedy():
+        settings = settings_for(kept, resources, body, etag)
+        work = work_of(db, kept, asked)
+        if not isinstance(work, Work):
+            return _nothing_to_do(kept, work)
+        if settings.chosen is not None:
+            planned(db, work, settings.chosen, parts=1)  # an unknown resource is told before Spark starts, which takes its time
+        began, checkpoint = datetime.now(UTC), kept.checkpoint()
+        written = _write(url, kept, settings, work, session(), events_per_part, progress)
+        if written is None:
+            return _nothing_to_do(kept, None)
+        files, counts = counted(written.folder)
+        if counts.keys() - written.resources:  # a left join keeps them, so that nothing is lost without a word
+            raise Unavailable(f"rows came of resources that are not in the plan: {', '.join(counts)}", "run it again")
+        manifest = Manifest(
+            tool=f"dmsjournal {dmsjournal.__version__}",
+            chain=settings.chain,
+            kind=work.kind,
+            first=work.first,
+            last=written.last,
+            horizon=written.horizon,
+            resources=counts,
+            schema=written.schema,
+            fingerprint=db.fingerprint(written.last),
+            files=files,
+            began_at=began,
+            finished_at=datetime.now(UTC),
+        )
+        if checkpoint is not None:
+            with suppress(CheckpointExpired):  # a prune may have come this far since
+                db.check_history(checkpoint.fingerprint)  # nobody has put another database there while it was read
+        run = kept.finish(written.folder, manifest)
+        kept.move_checkpoint(settings.chain, manifest.fingerprint)
+        return Extracted(manifest.last, run, True, manifest.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """A run's files in their hidden folder, and what the reading said of them."""
+
+    folder: Path
+    last: int
+    horizon: int
+    resources: frozenset[str]
+    schema: dict[str, str]
+
+
+def _write(
+    url: str | sa.URL,
+    kept: Output,
+    settings: Settings,
+    work: Work,
+    spark: SparkSession,
+    events_per_part: int | None,
+    progress: Progress | None,
+) -> _Written | None:
+    """Writes the files of a run; None where newest has seemed to fall below it for a moment: docs/how-it-works.md, The horizon."""
+    window = Window(work.first, work.last) if work.kind == "window" else None
+    with (
+        read(spark, url, settings.chosen, window, full=window is None, events_per_part=events_per_part) as reading,
+        watched(spark, "writing", progress),
+    ):
+        if reading.plan.last < work.first:
+            return None
+        rows = _rows(spark, reading, settings)
+        if kept.settings() is None:
+            kept.begin(settings)
+        making = kept.make()
+        parquet.write(rows, making)
+    resources = frozenset(str(resource) for resource in reading.plan.resources)
+    schema = {field.name: field.dataType.simpleString() for field in rows.schema}
+    return _Written(making, reading.plan.last, reading.horizon, resources, schema)
+
+
+def preview(
+    url: str | sa.URL,
+    output: str | os.PathLike[str],
+    asked: Request = EVERYTHING,
+    *,
+    resources: Collection[ResourceKey] | None = None,
+    events_per_part: int | None = None,
+) -> Plan | SnapshotPlan | None:
+    """The plan of the run that `extract` would make now; None where nothing is left to do. Writes nothing, and needs no Spark.
+
+    Raises what extract raises, as far as it can be told before.
+    """
+    kept = Output(folder_of("output", output))
+    with connect(url) as db, _with_remedy():
+        settings = settings_for(kept, resources, None, None)
+        work = work_of(db, kept, asked)
+        return planned(db, work, settings.chosen, events_per_part) if isinstance(work, Work) else None
+
+
+def planned(
+    db: Journal, work: Work, chosen: Sequence[ResourceKey] | None, events_per_part: int | None = None, parts: int | None = None
+) -> Plan | SnapshotPlan:
+    """The plan of a run. Raises InvalidRequest for a resource that the database does not know."""
+    if work.kind == "full":
+        return db.plan_snapshot(chosen, documents_per_part=events_per_part, parts=parts)
+    return db.plan(chosen, Window(work.first, work.last), events_per_part=events_per_part, parts=parts)
+
+
+def settings_for(kept: Output, resources: Collection[ResourceKey] | None, body: bool | None, etag: bool | None) -> Settings:
+    """The settings of an output: those that it has, or those that it begins with. Raises InvalidRequest where they differ."""
+    names = None if resources is None else sorted({str(resource) for resource in resources})
+    if names == []:
+        raise InvalidRequest("resources", [], "name one or more, or none for all")
+    found = kept.settings()
+    if found is None:
+        return Settings(uuid4().hex, names, body is not False, etag is True)
+    for parameter, value in (("resources", names), ("body", body), ("etag", etag)):
+        if value is not None and value != (had := getattr(found, parameter)):
+            raise InvalidRequest(parameter, value, f"{kept.folder} was begun with {had}: leave it out, or name a new folder")
+    return found
+
+
+def work_of(db: Journal, kept: Output, asked: Request) -> Work | Run | None:
+    """The run to make; or the finished one that was asked for; or None where nothing has happened since. Raises as extract does."""
+    newest = db.versions().newest
+    for parameter, version in (("min", asked.min), ("max", asked.max)):
+        if version is not None and version > newest:
+            raise InvalidRequest(parameter, version, f"newest is {newest}: above it writers may not have finished")
+    checkpoint, runs = kept.checkpoint(), kept.runs()
+    if checkpoint is not None:
+        db.check_history(checkpoint.fingerprint)
+    if asked.min is not None:
+        at = None if checkpoint is None else checkpoint.version
+        return _window(kept, at, asked.min, asked.max, newest)
+    if checkpoint is None:
+        if asked.from_checkpoint or asked.max is not None:
+            raise InvalidRequest("output", str(kept.folder), "it has no checkpoint yet: begin with a full extract")
+        return Work("full", 0, newest)
+    if asked.full:
+        if runs and runs[0].manifest().kind == "full":
+            return runs[0]
+        raise InvalidRequest("output", str(kept.folder), f"it has come to {checkpoint.version} already: name a new folder")
+    last = newest if asked.max is None else asked.max
+    return Work("window", checkpoint.version + 1, last) if last > checkpoint.version else None
+
+
+def _window(kept: Output, at: int | None, first: int, last: int | None, newest: int) -> Work | Run:
+    """The window that was asked for, or its run; `at` is how far the output has come."""
+    for run in kept.runs():
+        if run.first == first and last in (None, run.last) and run.manifest().kind == "window":
+            return run
+    if at is not None and first != at + 1:
+        raise InvalidRequest("min", first, f"{kept.folder} has come to {at}, so its next window begins at {at + 1}")
+    return Work("window", first, newest if last is None else last)
+
+
+def _nothing_to_do(kept: Output, run: Run | None) -> Extracted:
+    """What is there already; the checkpoint is moved where the run was killed before it did."""
+    checkpoint = kept.checkpoint()
+    if checkpoint is None:
+        return Extracted(0, None, False, Counts())
+    kept.move_checkpoint(checkpoint.chain, checkpoint.fingerprint)
+    return Extracted(checkpoint.version, run, False, run.manifest().rows if run else Counts())
+
+
+@contextmanager
+def _with_remedy() -> Iterator[None]:
+    try:
+        yield
+    except (CheckpointExpired, HistoryDiverged) as error:
+        error.add_note("a full extract into a new folder begins anew")
+        raise
+
+
+def _rows(spark: SparkSession, reading: Reading, settings: Settings) -> DataFrame:
+    """All rows of a run, with the columns of its Parquet files; `resource` is its folders' name."""
+    wanted = ["body"] * settings.body + ["etag", "last_modified"] * settings.etag
+    frames = [_typed(reading.changes(body=settings.body, derived=settings.etag), "upsert", "key_values", wanted)]
+    if isinstance(reading.plan, Plan):  # what is read in full has neither
+        frames.append(_typed(reading.deletes(), "delete", "key_values", []))
+        frames.append(_typed(reading.key_changes(), "key_change", "new_key_values", []))
+    rows = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames)
+    named = rows.join(F.broadcast(resource_names(spark, reading)), "resource_key_id", "left")
+    return named.select(*COLUMNS, *wanted, "resource")
+
+
+def resource_names(spark: SparkSession, reading: Reading) -> DataFrame:
+    """The resources of a reading: resource_key_id, resource. As text, since executors need no Python to read that."""
+    names = [{"resource_key_id": number, "resource": str(resource)} for resource, number in reading.plan.resources.items()]
+    listed = F.from_json(F.lit(json.dumps(names)), "array<struct<resource_key_id: smallint, resource: string>>")
+    return spark.range(1, numPartitions=1).select(F.inline(listed))
+
+
+def _typed(frame: DataFrame, change_type: str, key_values: str, wanted: list[str]) -> DataFrame:
+    old = F.col("old_key_values") if change_type == "key_change" else F.lit(None).cast("string")
+    return frame.select(
+        F.lit(change_type).alias("_change_type"),
+        F.col("change_version").alias("_commit_version"),
+        F.col("committed_at").alias("_commit_timestamp"),
+        "resource_key_id",
+        "document_id",
+        "document_uuid",
+        F.col(key_values).alias("key_values"),
+        old.alias("old_key_values"),
+        *wanted,
+    )

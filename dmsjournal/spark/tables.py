@@ -1,0 +1,91 @@
+"""Tables of current state, as Parquet: replaced in one step, together with the word of how far they have come.
+
+    TABLE/current -> _generations/VERSION-…          a symbolic link: its change is the step
+    TABLE/_generations/VERSION-…/_table.json
+    TABLE/_generations/VERSION-…/resource=…/part-….parquet
+
+The generation before the current one stays, for who is still reading it. Source: docs/how-it-works.md, Applying.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import Protocol
+from uuid import uuid4
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from dmsjournal.errors import InvalidRequest
+from dmsjournal.spark import manifests, parquet
+from dmsjournal.spark.durable import in_spark, publish, sync
+from dmsjournal.spark.folding import folded
+from dmsjournal.spark.manifests import State
+
+
+class Table(Protocol):
+    """Where the current state is kept. Whoever changes it holds its folder's lock: durable.locked."""
+
+    def state(self) -> State | None:
+        """How far it has come; None where there is no table yet. Raises InvalidRequest where it is not ours."""
+
+    def read(self, spark: SparkSession) -> DataFrame:
+        """Its rows; only where there is a state."""
+
+    def fold(self, spark: SparkSession, rows: DataFrame, state: State, afresh: bool) -> None:
+        """Folds rows of an extract into it, or into nothing where it begins `afresh`, and puts the state there in the same step."""
+
+
+def _is_ours(name: str) -> bool:
+    """Whether a name may stand in the folder of a table that was killed before it was there."""
+    return name in ("_lock", "_generations") or name.startswith(".current-")
+
+
+class ParquetTable:
+    """A table of Parquet files in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def state(self) -> State | None:
+        """See Table."""
+        current = self.folder / "current"
+        if current.is_symlink():
+            return manifests.read(current / "_table.json", State)
+        if self.folder.exists() and any(not _is_ours(name) for name in os.listdir(self.folder)):
+            raise InvalidRequest("table", str(self.folder), "it was not made by dmsjournal apply: name a new folder")
+        return None
+
+    def read(self, spark: SparkSession) -> DataFrame:
+        """See Table. The generation's own path, as the link may move while it is read."""
+        generation = Path(os.path.realpath(self.folder / "current"))
+        state = manifests.read(generation / "_table.json", State)
+        return spark.read.schema(state.ddl).parquet(in_spark(generation))  # a table without rows has no file that tells it
+
+    def fold(self, spark: SparkSession, rows: DataFrame, state: State, afresh: bool) -> None:
+        """See Table."""
+        before = None if afresh else self.read(spark)
+        after = folded(before, rows)
+        generations = self.folder / "_generations"
+        making = generations / f".making-{uuid4().hex}"
+        # one task a resource, and more where it is large, so that it does not become many small files
+        parquet.write(after.hint("rebalance", F.col("resource")), making)
+        manifests.write(making / "_table.json", state)
+        name = f"{state.version:019}-{uuid4().hex[:8]}"
+        publish(making, generations / name)
+        self._point_to(f"_generations/{name}")
+
+    def _point_to(self, generation: str) -> None:
+        current = self.folder / "current"
+        before = os.readlink(current) if current.is_symlink() else None
+        link = self.folder / f".current-{uuid4().hex}"
+        link.symlink_to(generation)
+        os.replace(link, current)
+        sync(self.folder)
+        for other in (self.folder / "_generations").iterdir():
+            if f"_generations/{other.name}" not in (before, generation):
+                shutil.rmtree(other, ignore_errors=True)
+        for left in self.folder.glob(".current-*"):
+            left.unlink(missing_ok=True)
