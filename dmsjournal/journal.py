@@ -276,8 +276,9 @@ class Journal:
         """The window of a resource, of several, or of all (None), in parts with about equal numbers of events, for many readers.
 
         Either `parts` (1 to 10,000: about so many) or `events_per_part` (250,000 without either). Bounds: the window is inclusive
-        and cut to the horizon. Costs under a second, however many events there are, and a read of the parents of documents that
-        more than 100,000 refer to. Raises InvalidRequest, CheckpointExpired. Source: docs/how-it-works.md, Planning.
+        and cut to the horizon. What it costs does not grow with the events of documents, only with the parents of those that were
+        renamed: thousands of renames of popular documents take seconds. Raises InvalidRequest, CheckpointExpired. Source:
+        docs/how-it-works.md, Planning.
         """
         asked = checked_window(window)
         planning.check_sizes(parts, "events_per_part", events_per_part)
