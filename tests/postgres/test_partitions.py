@@ -65,11 +65,17 @@ def parted(postgres_server, request: pytest.FixtureRequest) -> Iterator[Parted]:
 
 PAGE = {"resource_key_id": 2, "after_id": 0, "page_size": 50}
 AGAIN = {"again_from": 1, "again_through": 0, "rewound_through": None, "rewound_at": None}
+RANGES = '[{{"range": 0, "first": {first}, "last": {last}}}]'
 READS: dict[str, tuple[str, dict[str, Any]]] = {  # by statement: the names of its first and last version (both inclusive)
     "change_page": ("after_version max_version", PAGE),
     "deletes": ("min_version max_version", {"resource_key_id": 2, "page_size": 50}),
     "key_changes": ("min_version max_version", {"resource_key_id": 1, "page_size": 50}),
-    "window_quantiles": ("min_version max_version", {"resource_key_id": 2, "partitions": 4}),
+    "plan_events": ("first last", {"ranges": RANGES, "most_events": 50, "step": 1}),
+    "plan_events_of": ("first last", {"ranges": RANGES, "most_events": 50, "step": 1, "resource_key_ids": "[1, 2]"}),
+    "plan_identities": ("first last", {"ranges": RANGES, "most_events": 50, "most_parents": 50}),
+    "plan_identities_of": ("first last", {"ranges": RANGES, "most_events": 50, "most_parents": 50, "resource_key_ids": "[1, 2]"}),
+    "plan_deletes": ("min_version max_version", {"resource_key_ids": "[1, 2]", "rows_per_part": 5, "most_parts": 4}),
+    "plan_key_changes": ("min_version max_version", {"resource_key_ids": "[1, 2]", "rows_per_part": 5, "most_parts": 4}),
     "verify_events": ("after last", {}),
     "verify_tombstones": ("after last", AGAIN),
     "prune_document_changes": ("after_version through", {"after_id": 0, "batch_size": 50}),
@@ -117,6 +123,11 @@ def ends(names: set[str]) -> set[str]:
     return {name.partition("_")[2] for name in names}
 
 
+def asked(binds: dict[str, Any], window: dict[str, int]) -> dict[str, Any]:
+    """The binds, where the window's ends are within one as well."""
+    return {name: value.format(**window) if value == RANGES else value for name, value in binds.items()} | window
+
+
 KEPT = pytest.mark.parametrize("kept", [False, True], ids=["planned once", "kept plan"])
 
 
@@ -128,9 +139,9 @@ def test_no_part_is_scanned_that_the_window_does_not_touch(parted: Parted, name:
     first, last = ends_of_window.split()
     text = statements.text_of("postgres", f"queries/{name}")
     window = {first: WINDOW[0], last: WINDOW[1], **({"after_version": WINDOW[0]} if first == "min_version" else {})}
-    inside = scanned(parted, text, {**binds, **window}, kept=kept)
+    inside = scanned(parted, text, asked(binds, window), kept=kept)
     assert ends(inside) == part_of(*WINDOW), inside
-    across = scanned(parted, text, {**binds, **window, last: WINDOW[1] + SIZE}, kept=kept)
+    across = scanned(parted, text, asked(binds, {**window, last: WINDOW[1] + SIZE}), kept=kept)
     assert part_of(*WINDOW) <= ends(across) <= part_of(WINDOW[0], WINDOW[1] + SIZE), across
 
 
