@@ -51,6 +51,7 @@ def run(url: str, script: str) -> None:
             conn.exec_driver_sql(statement)
 
 
+@pytest.mark.long
 @pytest.mark.timeout(1500)  # seven Javas start, one after the other
 def test_extract_and_apply_on_a_cluster(workers: Cluster, url: str, journal: dj.Journal, tmp_path: Path) -> None:
     run(url, SEED.format(300))
