@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from dmsjournal.errors import HistoryDiverged, InvalidRequest, near_matches
+from dmsjournal.floors import read_floors
 from dmsjournal.horizon import Horizon
 from dmsjournal.pages import refuse_expired
 from dmsjournal.session import Session
@@ -125,8 +126,7 @@ class Consumers:
         if version > newest:
             raise InvalidRequest(parameter, place, f"newest is {newest}, below it: nobody can have read that far")
         session.execute("lock_consumers")
-        floors = [row.change_version for row in session.execute("floors")]
-        refuse_expired(Window(min=_through(version, document_id) + 1), max(floors))
+        refuse_expired(Window(min=_through(version, document_id) + 1), max(read_floors(session).values()))
         return newest, version, document_id
 
 

@@ -20,6 +20,7 @@ from dmsjournal.deletes import Delete, deletes_page
 from dmsjournal.deriving import Derived, derive
 from dmsjournal.errors import DatabaseRefused, InvalidRequest, NotInstalled, Unavailable
 from dmsjournal.fingerprints import Fingerprint, read_fingerprint, refuse_another_history
+from dmsjournal.floors import read_floors
 from dmsjournal.horizon import Horizon
 from dmsjournal.images import Event, Image, images_since, read_images
 from dmsjournal.key_changes import KeyChange, key_changes_page
@@ -159,7 +160,7 @@ class Journal:
         """
         with self._session() as session:
             newest = self._horizon.read(session, "horizon")
-            floors = {row.journal: row.change_version for row in session.execute("floors")}
+            floors = read_floors(session)
         return ChangeVersions.above(floors, newest)
 
     def status(self) -> Status:
@@ -285,7 +286,7 @@ class Journal:
         with self._planning(resources) as (session, chosen, horizon):
             ends = (asked.first, asked.last(horizon), horizon)
             found = planning.plan_changes(session, chosen, resources is None, *ends, events_per_part, parts)
-            floors = {row.journal: row.change_version for row in session.execute("floors")}
+            floors = read_floors(session)
         refuse_expired(asked, max(floors["DocumentChangeEvent"], floors["IdentityChangeEvent"]))
         return found
 
@@ -313,8 +314,7 @@ class Journal:
         wanted = [resources] if isinstance(resources, ResourceKey) else resources
         with self._session() as session:
             horizon = self._horizon.read(session, "begin_page")  # a bitmap of a range is made of all of it, whatever the limit
-            known = dict(self._registry.refresh(session))
-            yield session, known if wanted is None else {each: self._registry.id_of(session, each) for each in wanted}, horizon
+            yield session, self._registry.among(session, wanted), horizon
 
     def stream(self, resources: ResourceKey | Collection[ResourceKey] | None = None, kinds: Collection[str] = KINDS) -> Stream:
         """The changes of a resource, of several, or of all (None), for who keeps offsets, or reads in many processes.

@@ -19,9 +19,9 @@ from dmsjournal.connecting import module_of, translated
 from dmsjournal.consumers import Consumer, slowest_consumer
 from dmsjournal.durations import checked_duration
 from dmsjournal.errors import DatabaseRefused, InvalidRequest, Unavailable, near_matches
+from dmsjournal.floors import read_floors
 from dmsjournal.horizon import Horizon
 from dmsjournal.partitioning import OPTION, Dropping, Part, open_transactions
-from dmsjournal.revisions import option_of
 from dmsjournal.session import Session
 from dmsjournal.windows import LOWEST_ID, MAX_VERSION, checked_size, checked_version
 
@@ -120,7 +120,7 @@ def prune(
     checked_size("batch_size", request.batch_size, module_of(engine).LARGEST_BATCH)
     began = time.monotonic()
     with alone(conn, engine):
-        run = _Run(conn, engine, horizon, request, is_partitioned=OPTION in options)
+        run = _Run(conn, engine, options, horizon, request)
         deadline = None if request.max_runtime is None else began + request.max_runtime.total_seconds()
         for pruned in run.batches(deadline):
             if progress is not None:
@@ -141,7 +141,7 @@ def estimate(session: Session, horizon: Horizon, request: Request) -> Pruned:
     newest = horizon.read(session, "horizon")
     reach = _reach(session, newest, request)
     through, held_by = _heeding(session, newest, reach, request.force)
-    floors = {row.journal: row.change_version for row in session.execute("floors")}
+    floors = read_floors(session)
     counted = {row.journal: row for row in session.execute("prune_estimate", through=through)}
     journals = [
         PrunedJournal(name, max(floors[name], through), counted[name].rows, finished=True, bytes=counted[name].bytes)
@@ -153,19 +153,18 @@ def estimate(session: Session, horizon: Horizon, request: Request) -> Pruned:
 class _Run:
     """One prune: the position of each journal's next batch."""
 
-    def __init__(self, conn: sa.Connection, engine: str, horizon: Horizon, request: Request, *, is_partitioned: bool) -> None:
+    def __init__(self, conn: sa.Connection, engine: str, options: Collection[str], horizon: Horizon, request: Request) -> None:
         self._conn, self._engine, self._request = conn, engine, request
         with self._transaction() as session:
             self._newest = horizon.read(session, "horizon")
             reach = _reach(session, self._newest, request)
             self._through, self._held_by = _heeding(session, self._newest, reach, request.force)
-            floors = {row.journal: row.change_version for row in session.execute("floors")}
-            options = {option_of(revision) for revision in session.execute("revisions").scalars()}
+            floors = read_floors(session)
         self._beside = {option: (-1, LOWEST_ID) for option in _BESIDE if option in options}  # the position of each one's next batch
         self._journals = {name: PrunedJournal(name, floors[name], 0, finished=False) for name in request.wanted}
         self._positions = dict.fromkeys(request.wanted, (-1, LOWEST_ID))  # below the floor too: an installation leaves events there
         self._dropping: dict[str, Dropping] = {}  # by journal, once it was looked at
-        self._is_partitioned = is_partitioned
+        self._is_partitioned = OPTION in options
 
     def batches(self, deadline: float | None) -> Iterator[Pruned]:
         """Prunes batch after batch, the journals in turn, so that each gets on whatever the time; yields how far it is."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from contextlib import suppress
 
 from dmsjournal.documents import checked_resource
@@ -39,6 +40,11 @@ class Registry:
                 "resource", str(resource), f"the database knows no such resource; {near_matches(str(resource), known)}"
             )
         return self._ids[resource]
+
+    def among(self, session: Session, resources: Collection[ResourceKey] | None) -> dict[ResourceKey, int]:
+        """The ids of the resources, of all that there are where none are named, as of now. Raises InvalidRequest as id_of does."""
+        known = dict(self.refresh(session))
+        return known if resources is None else {each: self.id_of(session, each) for each in resources}
 
     def add(self, session: Session, resources: set[ResourceKey]) -> dict[ResourceKey, int]:
         """The ids of the resources, those that were not known among them added. For a registry that ends with its transaction."""

@@ -16,6 +16,8 @@ import sqlalchemy as sa
 
 from dmsjournal.density import Mass, Range, density
 from dmsjournal.errors import CheckpointExpired, HistoryDiverged, InvalidRequest
+from dmsjournal.fingerprints import leads_elsewhere
+from dmsjournal.floors import read_floors
 from dmsjournal.horizon import Horizon
 from dmsjournal.pages import refuse_expired
 from dmsjournal.planning import SubWindow, plan_changes
@@ -217,8 +219,7 @@ class Stream:
         return last
 
     def _ids(self, session: Session) -> dict[ResourceKey, int]:
-        known = dict(self._registry.refresh(session))
-        return known if self._resources is None else {each: self._registry.id_of(session, each) for each in self._resources}
+        return self._registry.among(session, self._resources)
 
     def _check(self, session: Session, offset: Offset, newest: int) -> None:
         """Raises InvalidRequest, HistoryDiverged or CheckpointExpired where the stream cannot go on from an offset."""
@@ -226,11 +227,8 @@ class Stream:
             remedy = f"this stream is of {self.scope}: go on with what the checkpoint is of, or use a checkpoint of its own"
             raise InvalidRequest("offset", offset.scope, remedy)
         found = session.execute("last_event", version=offset.version).one()
-        floors = self._floors(session)
-        remembered = int(offset.event.split()[0]) if offset.event else 0
-        # As with consumers: what is at or below a horizon stays as it is until it is pruned.
-        is_kept = max(remembered, found.event_version or 0) > max(floors["DocumentChangeEvent"], floors["DocumentDeleteEvent"])
-        if offset.version > found.drawn or (is_kept and offset.event != _told(found)):
+        remembered = int(offset.event.split()[0]) if offset.event else None
+        if leads_elsewhere(found, offset.version, remembered, is_same=offset.event == _told(found)):
             raise HistoryDiverged(offset.version, newest)
         floor = self._floor(session)
         if floor > offset.version:
@@ -245,12 +243,9 @@ class Stream:
     def _offset(self, session: Session, version: int) -> Offset:
         return Offset(version, _told(session.execute("last_event", version=version).one()), self.scope)
 
-    def _floors(self, session: Session) -> dict[str, int]:
-        return {row.journal: row.change_version for row in session.execute("floors")}
-
     def _floor(self, session: Session, kinds: Sequence[str] | None = None) -> int:
         """The highest floor of the journals that are read."""
-        floors = self._floors(session)
+        floors = read_floors(session)
         return max((floors[journal] for kind in kinds or self._kinds for journal in _JOURNALS[kind]), default=0)
 
 

@@ -17,6 +17,7 @@ from sqlalchemy import exc
 from dmsjournal import planning, statements
 from dmsjournal.connecting import engine_for, translated
 from dmsjournal.errors import InvalidRequest, UnsupportedCapability
+from dmsjournal.floors import read_floors
 from dmsjournal.journal import Journal, connect
 from dmsjournal.pages import refuse_expired
 from dmsjournal.planning import DocumentRange, Piece, Plan, SnapshotPlan
@@ -117,7 +118,7 @@ class Reading:
         if isinstance(self.plan, SnapshotPlan):
             return
         with self._session() as session:
-            floors = {row.journal: row.change_version for row in session.execute("floors")}
+            floors = read_floors(session)
         refuse_expired(Window(self.plan.first), max(floors[journal] for journal in journals))
 
     @contextmanager
