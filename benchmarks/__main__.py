@@ -1,10 +1,13 @@
 """Measure pages, writes, prunes, plans, extracts and events, both sides in one run: `python -m benchmarks all`."""
 
 import argparse
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from benchmarks import arrow, database, option, page, plan, prune, report, ring, write
+from benchmarks.facts import Facts
 from benchmarks.report import Table
 
 
@@ -32,50 +35,58 @@ def main() -> None:
                 command,
             )
         if asked.what in ("page", "all"):
-            with database.scratch(url, "dmsjournal_benchmark_page", keep=asked.keep) as own:
-                tables, found = page.measure(own, pages)
-            print(report.write(asked.output / "page.json", found, asdict(pages), tables))
+            measured(url, asked, "page", pages, page.measure, keep=asked.keep)
         if asked.what in ("option", "all"):
             command = own_command(asked, "option", "history", "documents", "edges_per_document", "page_size", "parents")
-            renames = option.Options(pages, asked.parents, command)
-            with database.scratch(url, "dmsjournal_benchmark_option", keep=False) as own:
-                tables, found = option.measure(own, renames)
-            print(report.write(asked.output / "option.json", found, asdict(renames), tables))
+            measured(url, asked, "option", option.Options(pages, asked.parents, command), option.measure)
         if asked.what in ("write", "all"):
             command = own_command(asked, "write", "rows", "singles", "mixed_rows")
             writes = write.Options(asked.rows, asked.singles, asked.mixed_rows, asked.repeat, command)
-            with database.scratch(url, "dmsjournal_benchmark_write", keep=False) as own:
-                tables, found = write.measure(own, writes)
-            print(report.write(asked.output / "write.json", found, asdict(writes), tables))
+            measured(url, asked, "write", writes, write.measure)
         if asked.what in ("prune", "all"):
             command = own_command(asked, "prune", "pruned", "batch_size", "pause", "writers", "partitions")
             prunes = prune.Options(asked.pruned, asked.batch_size, asked.pause, asked.writers, asked.repeat, command)
-            with database.scratch(url, "dmsjournal_benchmark_prune", keep=False) as own:
-                tables, found = prune.measure(own, prunes)
-            if asked.partitions:
-                tables.append(Table("prune by dropped partitions", ("seconds",), ()))
-                for events in (asked.pruned // 100, asked.pruned // 10, asked.pruned):
-                    with database.scratch(url, "dmsjournal_benchmark_parts", keep=False) as own:
-                        prune.measure_dropped(own, prunes, tables[-1], events)
-            print(report.write(asked.output / "prune.json", found, asdict(prunes), tables))
+
+            def both(own: str, options: prune.Options) -> tuple[list[Table], Facts]:
+                tables, found = prune.measure(own, options)
+                return [*tables, *([by_parts(url, options)] if asked.partitions else [])], found
+
+            measured(url, asked, "prune", prunes, both)
         if asked.what in ("arrow", "all"):
             arrows = arrow.Options(asked.arrow_events, asked.repeat, own_command(asked, "arrow", "arrow_events"))
-            with database.scratch(url, "dmsjournal_benchmark_arrow", keep=False) as own:
-                tables, found = arrow.measure(own, arrows)
-            print(report.write(asked.output / "arrow.json", found, asdict(arrows), tables))
+            measured(url, asked, "arrow", arrows, arrow.measure)
         if asked.what in ("plan", "all"):
             command = own_command(asked, "plan", "planned", "crowd", "parts")
-            plans = plan.Options(asked.planned, asked.crowd, asked.parts, asked.repeat, command)
-            with database.scratch(url, "dmsjournal_benchmark_plan", keep=False) as own:
-                tables, found = plan.measure(own, plans)
-            print(report.write(asked.output / "plan.json", found, asdict(plans), tables))
+            measured(url, asked, "plan", plan.Options(asked.planned, asked.crowd, asked.parts, asked.repeat, command), plan.measure)
         if asked.what in ("extract", "all"):
             from benchmarks import extract  # needs Spark, which the others do without
 
             extracts = extract.Options(asked.extracted, asked.repeat, own_command(asked, "extract", "extracted"))
-            with database.scratch(url, "dmsjournal_benchmark_extract", keep=False) as own:
-                tables, found = extract.measure(own, extracts)
-            print(report.write(asked.output / "extract.json", found, asdict(extracts), tables))
+            measured(url, asked, "extract", extracts, extract.measure)
+
+
+def measured(
+    url: str,
+    asked: argparse.Namespace,
+    name: str,
+    options: Any,
+    measure: Callable[[str, Any], tuple[list[Table], Facts]],
+    *,
+    keep: bool = False,
+) -> None:
+    """Measures in a database of its own, and prints and keeps what was found."""
+    with database.scratch(url, f"dmsjournal_benchmark_{name}", keep=keep) as own:
+        tables, found = measure(own, options)
+    print(report.write(asked.output / f"{name}.json", found, asdict(options), tables))
+
+
+def by_parts(url: str, options: prune.Options) -> Table:
+    """Prunes by dropped partitions, each of more events than the one before."""
+    table = Table("prune by dropped partitions", ("seconds",), ())
+    for events in (options.pruned // 100, options.pruned // 10, options.pruned):
+        with database.scratch(url, "dmsjournal_benchmark_parts", keep=False) as own:
+            prune.measure_dropped(own, options, table, events)
+    return table
 
 
 def own_command(asked: argparse.Namespace, what: str, *names: str) -> str:

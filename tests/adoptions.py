@@ -1,13 +1,18 @@
 """What tests of adoption share, on both engines."""
 
 import os
+import random
 import subprocess
 import sys
-from collections.abc import Callable
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 import dmsjournal as dj
 from dmsjournal import adopting
@@ -87,3 +92,41 @@ def interrupting(monkeypatch: pytest.MonkeyPatch, query: str, act: Callable[[], 
         return execute(session, name, **binds)
 
     monkeypatch.setattr(adopting.Session, "execute", first_act)
+
+
+@contextmanager
+def writing(
+    url: str, statement_of: Callable[[random.Random], str], is_fault: Callable[[Exception], bool], count: int
+) -> Iterator[list[int]]:
+    """While it lasts, sessions write, some of it rolled back; gives how many transactions of each were committed."""
+    stop, failed, committed = threading.Event(), list[Exception](), [0] * count
+
+    def write(number: int) -> None:
+        chance = random.Random(number)
+        with sa.create_engine(url, poolclass=sa.NullPool).connect() as connection:
+            while not stop.is_set():
+                try:
+                    for _ in range(chance.randint(1, 3)):
+                        connection.exec_driver_sql(statement_of(chance))
+                        time.sleep(chance.random() * 0.01)
+                    if chance.random() < 0.85:
+                        connection.commit()
+                        committed[number] += 1
+                    else:
+                        connection.rollback()
+                except Exception as error:
+                    if is_fault(error):
+                        failed.append(error)
+                        return
+                    connection.rollback()
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(count)]
+    for thread in threads:
+        thread.start()
+    try:
+        yield committed
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+    assert not failed, failed

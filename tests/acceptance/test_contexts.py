@@ -23,13 +23,6 @@ def told(url: str) -> Iterator[dj.Journal]:
         yield journal
 
 
-@pytest.fixture
-def connection(url: str) -> Iterator[sa.Connection]:
-    engine = sa.create_engine(url, poolclass=sa.NullPool)
-    with engine.connect() as connection:
-        yield connection
-
-
 def contexts(journal: dj.Journal, connection: sa.Connection) -> list[Mapping[str, Any] | None]:
     """The context of each event, oldest first."""
     wanted = events(connection)

@@ -25,13 +25,6 @@ def imaged(url: str) -> Iterator[dj.Journal]:
         yield journal
 
 
-@pytest.fixture
-def connection(url: str) -> Iterator[sa.Connection]:
-    engine = sa.create_engine(url, poolclass=sa.NullPool)
-    with engine.connect() as connection:
-        yield connection
-
-
 def events(connection: sa.Connection, *document_ids: int) -> list[tuple[int, int]]:
     """(ChangeVersion, DocumentId) of the documents' events, of all where none is named; oldest first."""
     found = []

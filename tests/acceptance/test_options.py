@@ -1,6 +1,5 @@
 """Options change no answer: the same histories with and without (docs/dba/options.md)."""
 
-from collections.abc import Iterator
 
 import pytest
 import sqlalchemy as sa
@@ -23,13 +22,6 @@ from tests.helpers import (
 )
 
 OPTION = "max_dep_identity_version"
-
-
-@pytest.fixture
-def connection(url: str) -> Iterator[sa.Connection]:
-    engine = sa.create_engine(url, poolclass=sa.NullPool)
-    with engine.connect() as connection:
-        yield connection
 
 
 def populate(journal: dj.Journal) -> list[int]:

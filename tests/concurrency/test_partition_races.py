@@ -20,8 +20,8 @@ from dmsjournal.session import Session
 
 from .mutating import GATE, Edit
 from .pruned import History, populate
-from .races import PARENT, Race
-from .test_prune_races import PersistentReader
+from .races import Race
+from .test_prune_races import PersistentReader, assert_all_end_with_what_is_there, keep_writing
 
 ROOT = Path(__file__).parents[2]
 SIZE = 50  # versions a part
@@ -56,20 +56,6 @@ def test_writers_and_readers_beside_parts_that_come_are_split_and_go(parted: Rac
     rng = random.Random(50)
     counts = dict.fromkeys(("added", "closed", "split", "dropped"), 0)
 
-    def write(own: list[int]) -> None:
-        writer = parted.writer()
-        while not enough.is_set():
-            document = rng.choice(own)
-            if rng.random() < 0.1:
-                writer.delete(document)
-                own.remove(document)
-                own.append(writer.create()[0])
-            elif rng.random() < 0.2:
-                writer.rename(document, rng.random())
-            else:
-                writer.touch(document)
-            writer.commit()
-
     def keep() -> None:
         """Adds parts, too late now and then, so that the default part is filled and closed; splits, and drops."""
         with dj.connect(parted.url) as journal:
@@ -88,7 +74,7 @@ def test_writers_and_readers_beside_parts_that_come_are_split_and_go(parted: Rac
             time.sleep(nap)
 
     with ThreadPoolExecutor(8) as threads:
-        working = [threads.submit(write, documents[n::2]) for n in range(2)]
+        working = [threads.submit(keep_writing, parted, documents[n::2], enough, rng, 0.2) for n in range(2)]
         working += [threads.submit(keep)]
         working += [threads.submit(read, reader, nap) for reader, nap in zip(readers, (0, 0.2), strict=True)]
         time.sleep(seconds)
@@ -96,13 +82,7 @@ def test_writers_and_readers_beside_parts_that_come_are_split_and_go(parted: Rac
         for each in working:
             each.result(60)
     assert all(counts[what] for what in ("added", "dropped")), counts
-    live = set(parted.look("SELECT DocumentId FROM dms.Document WHERE ResourceKeyId = :r", r=parted.ids[PARENT]).scalars())
-    derived = {i: derived.change_version for i, derived in parted.journal.derive(live).items()}
-    for reader in readers:
-        while reader.step():
-            pass
-        assert {i: version for i, version in reader.seen.items() if i not in reader.deleted} == derived
-        reader.journal.close()
+    assert_all_end_with_what_is_there(parted, readers)
     assert parted.journal.verify().is_clean
 
 

@@ -37,6 +37,32 @@ class PersistentReader(Reader):
             return list(self.seen)
 
 
+def keep_writing(race: Race, own: list[int], enough: threading.Event, rng: random.Random, renames: float = 0.0) -> None:
+    """Changes, deletes and creates documents until it is enough; of the changes so many are renames."""
+    writer = race.writer()
+    while not enough.is_set():
+        document = rng.choice(own)
+        if rng.random() < 0.1:
+            writer.delete(document)
+            own.remove(document)
+            own.append(writer.create()[0])
+        elif rng.random() < renames:
+            writer.rename(document, rng.random())
+        else:
+            writer.touch(document)
+        writer.commit()
+
+
+def assert_all_end_with_what_is_there(race: Race, readers: list[PersistentReader]) -> None:
+    live = set(race.look("SELECT DocumentId FROM dms.Document WHERE ResourceKeyId = :r", r=race.ids[PARENT]).scalars())
+    derived = {i: derived.change_version for i, derived in race.journal.derive(live).items()}
+    for reader in readers:
+        while reader.step():
+            pass
+        assert {i: version for i, version in reader.seen.items() if i not in reader.deleted} == derived
+        reader.journal.close()
+
+
 @pytest.mark.acceptance("50")
 @pytest.mark.parametrize("seconds", [3, pytest.param(60, marks=pytest.mark.long)])
 def test_readers_beside_a_prune_end_with_what_is_there(race: Race, seconds: int) -> None:
@@ -45,18 +71,6 @@ def test_readers_beside_a_prune_end_with_what_is_there(race: Race, seconds: int)
     readers = [PersistentReader(dj.connect(race.url), page_size=size) for size in (1, 3, 50)]
     enough = threading.Event()
     rng = random.Random(50)
-
-    def write(own: list[int]) -> None:
-        writer = race.writer()
-        while not enough.is_set():
-            document = rng.choice(own)
-            if rng.random() < 0.1:
-                writer.delete(document)
-                own.remove(document)
-                own.append(writer.create()[0])
-            else:
-                writer.touch(document)
-            writer.commit()
 
     def prune() -> None:
         with dj.connect(race.url) as journal:
@@ -69,7 +83,7 @@ def test_readers_beside_a_prune_end_with_what_is_there(race: Race, seconds: int)
             time.sleep(nap)
 
     with ThreadPoolExecutor(8) as threads:
-        working = [threads.submit(write, documents[n::2]) for n in range(2)]
+        working = [threads.submit(keep_writing, race, documents[n::2], enough, rng) for n in range(2)]
         working += [threads.submit(prune)]
         working += [threads.submit(read, reader, nap) for reader, nap in zip(readers, (0, 0.02, 0.3), strict=True)]
         time.sleep(seconds)
@@ -77,13 +91,7 @@ def test_readers_beside_a_prune_end_with_what_is_there(race: Race, seconds: int)
         for each in working:
             each.result(60)
     assert any(reader.expired for reader in readers)
-    live = set(race.look("SELECT DocumentId FROM dms.Document WHERE ResourceKeyId = :r", r=race.ids[PARENT]).scalars())
-    derived = {i: derived.change_version for i, derived in race.journal.derive(live).items()}
-    for reader in readers:
-        while reader.step():
-            pass
-        assert {i: version for i, version in reader.seen.items() if i not in reader.deleted} == derived
-        reader.journal.close()
+    assert_all_end_with_what_is_there(race, readers)
 
 
 @pytest.mark.acceptance("51")

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 import dmsjournal as dj
 from dmsjournal import adopting, cli, migrating, statements
-from tests.adoptions import Copy, adopt, interrupting, run_until, start
+from tests.adoptions import Copy, adopt, interrupting, run_until, start, writing
 from tests.helpers import catalog, commit, drawn, expected_changes
 from tests.migrations.shapes import SHAPES, Shape
 
@@ -588,37 +588,11 @@ def statement_of(shape: Shape, chance: random.Random) -> str:
 @contextmanager
 def writers(url: str, shape: Shape, count: int = 4) -> Iterator[list[int]]:
     """Sessions that write as their program does, some of it rolled back; how many transactions of each were committed."""
-    stop, failed, committed = threading.Event(), list[Exception](), [0] * count
+    def is_fault(error: Exception) -> bool:  # not a deadlock, a document that is referred to, one that is gone
+        return not isinstance(error, exc.OperationalError | exc.IntegrityError)
 
-    def write(number: int) -> None:
-        chance = random.Random(number)
-        with sa.create_engine(url, poolclass=sa.NullPool).connect() as connection:
-            while not stop.is_set():
-                try:
-                    for _ in range(chance.randint(1, 3)):
-                        connection.exec_driver_sql(statement_of(shape, chance))
-                        time.sleep(chance.random() * 0.01)
-                    if chance.random() < 0.85:
-                        connection.commit()
-                        committed[number] += 1
-                    else:
-                        connection.rollback()
-                except (exc.OperationalError, exc.IntegrityError):  # a deadlock, a document that is referred to, one that is gone
-                    connection.rollback()
-                except Exception as error:
-                    failed.append(error)
-                    return
-
-    threads = [threading.Thread(target=write, args=(number,)) for number in range(count)]
-    for thread in threads:
-        thread.start()
-    try:
+    with writing(url, lambda chance: statement_of(shape, chance), is_fault, count) as committed:
         yield committed
-    finally:
-        stop.set()
-        for thread in threads:
-            thread.join()
-    assert not failed, failed
 
 
 @pytest.mark.acceptance("54")

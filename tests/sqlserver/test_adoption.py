@@ -7,7 +7,6 @@ A stand-in needs a minute for each: one adoption is looked at from many sides.
 
 import random
 import re
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,7 +19,7 @@ from typer.testing import CliRunner
 
 import dmsjournal as dj
 from dmsjournal import adopting, cli, migrating, statements
-from tests.adoptions import Copy, adopt, interrupting, run_until
+from tests.adoptions import Copy, adopt, interrupting, run_until, writing
 from tests.helpers import commit, drawn, expected_changes
 from tests.sqlserver.conftest import catalog
 from tests.sqlserver.shapes import SHAPES, Shape
@@ -337,8 +336,6 @@ def test_a_write_between_a_batch_and_its_statement(
 @contextmanager
 def writers(url: str, shape: Shape, count: int = 3) -> Iterator[list[int]]:
     """Sessions that write as their program does, some of it rolled back; how many transactions of each were committed."""
-    stop, failed, committed = threading.Event(), list[Exception](), [0] * count
-
     def statement_of(chance: random.Random) -> str:
         some, other = (
             f"(SELECT TOP (1) DocumentId FROM dms.Document WHERE DocumentId >= {chance.randint(1, 60)})" for _ in range(2)
@@ -355,39 +352,12 @@ def writers(url: str, shape: Shape, count: int = 3) -> Iterator[list[int]]:
             ]
         )
 
-    def write(number: int) -> None:
-        chance = random.Random(number)
-        with sa.create_engine(url, poolclass=sa.NullPool).connect() as connection:
-            while not stop.is_set():
-                try:
-                    for _ in range(chance.randint(1, 3)):
-                        connection.exec_driver_sql(statement_of(chance))
-                        time.sleep(chance.random() * 0.01)
-                    if chance.random() < 0.85:
-                        connection.commit()
-                        committed[number] += 1
-                    else:
-                        connection.rollback()
-                except (
-                    exc.DBAPIError
-                ) as error:  # a deadlock, a document that is referred to, one that is gone, an edge that is there
-                    connection.rollback()
-                    if re.search(
-                        r"cannot insert the value null|invalid column|cannot change its|violates not-null", str(error), re.I
-                    ):
-                        failed.append(error)
-                        return
+    def is_fault(error: Exception) -> bool:  # not a deadlock, a document that is referred to or gone, an edge that is there
+        told = r"cannot insert the value null|invalid column|cannot change its|violates not-null"
+        return not isinstance(error, exc.DBAPIError) or bool(re.search(told, str(error), re.I))
 
-    threads = [threading.Thread(target=write, args=(number,)) for number in range(count)]
-    for thread in threads:
-        thread.start()
-    try:
+    with writing(url, statement_of, is_fault, count) as committed:
         yield committed
-    finally:
-        stop.set()
-        for thread in threads:
-            thread.join()
-    assert not failed, failed
 
 
 @pytest.mark.acceptance("54")

@@ -73,13 +73,11 @@ class ChangeEvent:
 
 
 @dataclass(frozen=True)
-class Insert(ChangeEvent):
-    """Rows that came."""
+class _OneBatch(ChangeEvent):
+    """An event about the rows of one batch."""
 
-    event_type: ClassVar = EventType.INSERT
     data: pa.RecordBatch
     timestamp: int
-    sequence: int
 
     @property
     def parts(self) -> tuple[pa.RecordBatch, ...]:
@@ -87,17 +85,19 @@ class Insert(ChangeEvent):
 
 
 @dataclass(frozen=True)
-class Delete(ChangeEvent):
+class Insert(_OneBatch):
+    """Rows that came."""
+
+    event_type: ClassVar = EventType.INSERT
+    sequence: int
+
+
+@dataclass(frozen=True)
+class Delete(_OneBatch):
     """Rows that went, as they were."""
 
     event_type: ClassVar = EventType.DELETE
-    data: pa.RecordBatch
-    timestamp: int
     sequence: int
-
-    @property
-    def parts(self) -> tuple[pa.RecordBatch, ...]:
-        return (self.data,)
 
 
 @dataclass(frozen=True)
@@ -129,17 +129,11 @@ class Watermark(ChangeEvent):
 
 
 @dataclass(frozen=True)
-class Snapshot(ChangeEvent):
+class Snapshot(_OneBatch):
     """All rows as of `timestamp`, where a subscription begins."""
 
     event_type: ClassVar = EventType.SNAPSHOT
-    data: pa.RecordBatch
-    timestamp: int
     sequence: None = field(default=None, init=False)
-
-    @property
-    def parts(self) -> tuple[pa.RecordBatch, ...]:
-        return (self.data,)
 
 
 @dataclass(frozen=True)
