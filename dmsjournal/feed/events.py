@@ -12,7 +12,10 @@ from dmsjournal.resources import ResourceKey
 
 
 class FeedEventType(StrEnum):
-    """What happened to the document. A changed identity is an UPDATE; an indirect change, of what a document refers to, is no event."""
+    """What happened to the document.
+
+    A changed identity is an UPDATE. An indirect change, of what a document refers to, is no event.
+    """
 
     CREATE = "CREATE"
     UPDATE = "UPDATE"
@@ -23,8 +26,8 @@ class FeedEventType(StrEnum):
 class FeedKey:
     """Which document: its uuid, its key values as of the event, and its id inside the database.
 
-    Portability: a provider without documents of its own gives `key_values` alone. A journal gives all three; the uuid and the values
-    are None only where a document has gone past the triggers, which `verify` finds.
+    Portability: a provider without documents of its own gives `key_values` alone. A journal gives all three; the uuid and the
+    values are None only where a document has gone past the triggers, which `verify` finds.
     """
 
     document_uuid: UUID | None

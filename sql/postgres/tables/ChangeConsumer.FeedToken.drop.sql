@@ -1,0 +1,2 @@
+-- sql/postgres/tables/ChangeConsumer.FeedToken.drop.sql
+ALTER TABLE dms.ChangeConsumer DROP COLUMN FeedToken;
