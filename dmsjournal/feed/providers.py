@@ -13,7 +13,8 @@ from dmsjournal.feed.pages import FeedPage
 from dmsjournal.feed.partitions import FeedPartition
 from dmsjournal.feed.requests import FeedRequest
 from dmsjournal.feed.scopes import EntireCollection, LogicalPartition, PhysicalPartition
-from dmsjournal.feed.starts import AtTime
+from dmsjournal.feed.starts import AtTime, FromToken
+from dmsjournal.feed.tokens import cursor_of
 
 GROUP = "dmsjournal.feed_providers"  # the entry points of other packages: a scheme, and a callable that takes the URL
 
@@ -81,4 +82,6 @@ def check_supported(request: object, capabilities: FeedCapabilities) -> FeedRequ
     for capability, is_asked in asked.items():
         if is_asked:
             capabilities.need(capability)
+    if isinstance(request.start, FromToken):
+        cursor_of(request.start.token)  # what is no token at all is told before anything is asked
     return request
