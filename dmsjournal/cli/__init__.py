@@ -5,9 +5,9 @@ Alembic, Spark, rich's tables and bars are imported by the commands that use the
 
 # --help shows the commands in this order.
 # isort: off
-from dmsjournal.cli import installing, adopting, loading, reading
+from dmsjournal.cli import installing, adopting, loading, reading, feeding
 from dmsjournal.cli import watching, verifying, pruning
 from dmsjournal.cli import demonstrating
 from dmsjournal.cli.base import app
 
-__all__ = ["adopting", "app", "demonstrating", "installing", "loading", "pruning", "reading", "verifying", "watching"]
+__all__ = ["adopting", "app", "demonstrating", "feeding", "installing", "loading", "pruning", "reading", "verifying", "watching"]
