@@ -294,9 +294,9 @@ def test_both_engines_have_the_same_options() -> None:
 
 def test_a_name_is_read_from_a_revision() -> None:
     assert revisions.option_of("0006") is None
-    assert revisions.option_of("partitions_0007") == revisions.option_of("partitions_b_0008") == "partitions"
+    assert revisions.option_of("partitions_0007") == revisions.option_of("partitions_b_0007") == "partitions"
     assert revisions.option_of(ROW) == OPTION
-    assert revisions.needed_by("partitions_b_0008") == "0007"
+    assert revisions.needed_by("partitions_b_0007") == "0007"
 
 
 def test_an_options_script_for_sql_server_is_one_transaction() -> None:

@@ -45,7 +45,7 @@ UNTRANSLATED = {  # the queries that are not compared: each with what is said of
 
 # What keeps a journal goes by the catalog, by locks and by what others write: tests/acceptance/ runs it on any SQL Server.
 OPERATIONS = re.compile(
-    "^(verify|repair|status|prune|fill)|_repair$|consumer|"
+    "^(verify|repair|status|prune|fill|feed)|_repair$|consumer|generation|"
     "^(add_dependencies|bury_documents|enter_change|expire_journal|move_tombstones|raise_sequence|refile_edges|remove_(dang|exp))"
 )
 

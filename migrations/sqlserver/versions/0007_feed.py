@@ -9,7 +9,6 @@ def upgrade() -> None:
     run(
         "tables/FeedDatabase.v1",
         "tables/FeedGeneration.v1",
-        "tables/ChangeConsumer.FeedToken.v1",
         "tables/DocumentDeleteEvent.document.v1",
     )
 
@@ -17,7 +16,6 @@ def upgrade() -> None:
 def downgrade() -> None:
     run(
         "tables/DocumentDeleteEvent.document.drop",
-        "tables/ChangeConsumer.FeedToken.drop",
         "tables/FeedGeneration.drop",
         "tables/FeedDatabase.drop",
     )

@@ -1,2 +1,0 @@
--- sql/postgres/tables/ChangeConsumer.FeedToken.drop.sql
-ALTER TABLE dms.ChangeConsumer DROP COLUMN FeedToken;
