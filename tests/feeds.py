@@ -14,7 +14,9 @@ Told = tuple[int, int, str]  # version, document, type
 
 def journaled(connection: sa.Connection, above: int = 0) -> list[Told]:
     """Every journaled change above a version, in order: two plain selects, put together here."""
-    changes = commit(connection, f"SELECT ChangeVersion, DocumentId, Operation FROM dms.DocumentChangeEvent WHERE ChangeVersion > {above}")
+    changes = commit(
+        connection, f"SELECT ChangeVersion, DocumentId, Operation FROM dms.DocumentChangeEvent WHERE ChangeVersion > {above}"
+    )
     stones = commit(connection, f"SELECT ChangeVersion, DocumentId FROM dms.DocumentDeleteEvent WHERE ChangeVersion > {above}")
     types = {"insert": "CREATE", "update": "UPDATE"}
     return sorted([(row[0], row[1], types[row[2]]) for row in changes] + [(row[0], row[1], "DELETE") for row in stones])

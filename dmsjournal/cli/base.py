@@ -65,7 +65,9 @@ def main(
 Url = Annotated[
     str,
     typer.Option(
-        envvar="DMSJOURNAL_URL", metavar="URL", help="Database, as postgresql+psycopg://user:password@host:port/database or mssql+pyodbc://…."
+        envvar="DMSJOURNAL_URL",
+        metavar="URL",
+        help="Database, as postgresql+psycopg://user:password@host:port/database or mssql+pyodbc://….",
     ),
 ]
 LockTimeout = Annotated[str, typer.Option(help="How long to wait for any lock: 500ms, 5s, 1min; 0 waits for ever.")]

@@ -201,7 +201,7 @@ def test_physical_partitions_hold_every_event_once(source: Source, size: int) ->
 
 
 def check_documents(source: Source, events: list[dj.FeedEvent], expected: list[Told]) -> None:
-    """The same events, each document's in order; an item that is created again is another document, perhaps in another partition."""
+    """The same events, each document's in order. An item that is created again is another document, perhaps elsewhere."""
     assert sorted(told(source, events)) == sorted(expected)
     documents: dict[object, list[int]] = {}
     for event in events:

@@ -87,7 +87,9 @@ def test_all_events_come_once_and_the_end_is_kept(written: dj.Journal, kind) -> 
     kept, source = Kept(), Source(written)
     with kind(source, dj.FeedRequest(max_page_size=3), checkpoint=kept, follow=False) as events:
         assert told(events) == told(walk(written, ALL)[0])
-    assert [request.start for request in source.asked] == [dj.Beginning(), *(dj.FromToken(token) for token in kept.saved)][: len(source.asked)]
+    assert [request.start for request in source.asked] == [dj.Beginning(), *(dj.FromToken(token) for token in kept.saved)][
+        : len(source.asked)
+    ]
     with kind(source, ALL, checkpoint=kept, follow=False) as events:
         assert list(events) == []
 
@@ -109,8 +111,7 @@ def test_who_stops_anywhere_sees_the_rest_and_what_was_not_done(written: dj.Jour
 def test_an_error_of_the_consumer_saves_nothing(written: dj.Journal, kind) -> None:
     kept = Kept()
     with pytest.raises(ZeroDivisionError), kind(Source(written), checkpoint=kept) as events:
-        for _ in events:
-            raise ZeroDivisionError
+        next(events).change_version / 0
     assert kept.saved == []
 
 
@@ -215,7 +216,10 @@ def test_a_file_keeps_the_token(written: dj.Journal, tmp_path: Path, kind) -> No
 @pytest.mark.parametrize("content", [b"", b" \n", b"nothing", b"\xff\xfe", b"e30="])
 def test_a_file_that_holds_no_token_is_told(written: dj.Journal, tmp_path: Path, content: bytes) -> None:
     (tmp_path / "feed.token").write_bytes(content)
-    with pytest.raises(dj.InvalidRequest), dj.FeedIterator(written, checkpoint=dj.FileCheckpoint(tmp_path / "feed.token")) as events:
+    with (
+        pytest.raises(dj.InvalidRequest),
+        dj.FeedIterator(written, checkpoint=dj.FileCheckpoint(tmp_path / "feed.token")) as events,
+    ):
         next(events)
 
 

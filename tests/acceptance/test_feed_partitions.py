@@ -47,7 +47,7 @@ def test_four_buckets_hold_every_event_once(written: dj.Journal, connections) ->
     ]
     for size in (1, 3, 500):
         found = [walk(written, dj.FeedRequest(p.scope, max_page_size=size))[0] for p in partitions]
-        assert sorted(sum(found, []), key=lambda e: e.change_version) == events
+        assert sorted((e for its in found for e in its), key=lambda e: e.change_version) == events
         for bucket, its in enumerate(found):
             assert {bucket_of(event.key.document_id, 4) for event in its} <= {bucket}
             assert [e.change_version for e in its] == sorted(e.change_version for e in its)
