@@ -30,11 +30,9 @@ class Worker:
         self.done = Path(folder) / "done"
 
     def run(self) -> None:
-        while True:
+        while not (self.done.exists() and not self.unfinished()):
             scope = self.take()
             if scope is None:
-                if self.done.exists() and not self.unfinished():
-                    return
                 time.sleep(0.1)
                 continue
             try:
