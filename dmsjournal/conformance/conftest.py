@@ -1,7 +1,8 @@
-"""The suite's option, its fixtures, and a line for each provider that was not run: nothing is skipped silently."""
+"""The suite's fixtures, and a line for each provider that was not run: nothing is skipped silently."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from importlib import import_module
 
@@ -17,18 +18,9 @@ OURS = [
 _NOT_RUN: dict[str, str] = {}
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption(
-        "--feed-harness",
-        action="append",
-        metavar="MODULE:CLASS",
-        help="Run dmsjournal's conformance suite on this provider, in place of dmsjournal's own; may be given again.",
-    )
-
-
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "harness" in metafunc.fixturenames:
-        names = metafunc.config.getoption("--feed-harness", None) or OURS
+        names = os.environ.get("DMSJOURNAL_FEED_HARNESS", "").split() or OURS
         metafunc.parametrize(
             "harness", names, indirect=True, ids=[name.rpartition(":")[2].lower() for name in names], scope="session"
         )

@@ -64,7 +64,8 @@ def test_an_id_that_lives_again_is_told_apart_by_its_uuid(journal: dj.Journal, c
     with journal.write() as tx:
         tx.rekey(SCHOOL, {"schoolId": 1}, {"schoolId": 2})
         tx.delete(SCHOOL, {"schoolId": 2})
-    again = "INSERT INTO dms.Document (DocumentId, ResourceKeyId, KeyValues) VALUES (1, 1, '{\"schoolId\": 3}')"
+    values = f"({first}, {journal.resources()[SCHOOL]}, '{{\"schoolId\":3}}')"
+    again = f"INSERT INTO dms.Document (DocumentId, ResourceKeyId, KeyValues) VALUES {values}"
     allowed = {"mssql": f"SET IDENTITY_INSERT dms.Document ON; {again}; SET IDENTITY_INSERT dms.Document OFF"}
     commit(connections[0], allowed.get(connections[0].dialect.name, again))
     with journal.write() as tx:

@@ -124,9 +124,9 @@ def test_it_waits_and_goes_on(written: dj.Journal, connections, kind) -> None:
 @pytest.mark.parametrize("waits", [(0.01, 0.05), (60, 60)], ids=["asking", "waiting"])
 def test_another_thread_stops_it(written: dj.Journal, kind, waits) -> None:
     with kind(Source(written), ALL, shortest_wait=waits[0], longest_wait=waits[1]) as events:
+        assert len([next(events) for _ in range(10)]) == 10
         stopper = threading.Timer(0.5, events.stop)
         stopper.start()
-        assert len(list(events)) == 10
         assert list(events) == []
     stopper.join()
 

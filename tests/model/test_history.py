@@ -509,7 +509,7 @@ class History(RuleBasedStateMachine):
         self.check_changes(resource, window, newest, size, cursors=self.steps % 2)
         if self.steps % 4 == 0:
             self.check_events(resource, window, newest, size)
-        if self.steps % 3 == 1:
+        if self.steps % 5 == 1:
             self.consume_the_feed(newest, size)
         if self.steps % 3 == 0:
             self.passed = newest
