@@ -21,10 +21,10 @@ class Streams:
     def __init__(self, shards: dict[str, tuple[str | None, list[int], bool]]) -> None:
         self.shards = shards
 
-    def describe_table(self, TableName: str) -> dict[str, Any]:  # noqa: N803
+    def describe_table(self, TableName: str) -> dict[str, Any]:
         return {"Table": {"LatestStreamArn": "arn", "StreamSpecification": {"StreamViewType": "KEYS_ONLY"}}}
 
-    def describe_stream(self, StreamArn: str, ExclusiveStartShardId: str | None = None) -> dict[str, Any]:  # noqa: N803
+    def describe_stream(self, StreamArn: str, ExclusiveStartShardId: str | None = None) -> dict[str, Any]:
         names = list(self.shards)
         first = names.index(ExclusiveStartShardId) + 1 if ExclusiveStartShardId else 0
         told = []
@@ -36,17 +36,21 @@ class Streams:
         more = {"LastEvaluatedShardId": told[-1]["ShardId"]} if first + 2 < len(names) else {}
         return {"StreamDescription": {"Shards": told, **more}}
 
-    def get_shard_iterator(self, ShardId: str, SequenceNumber: str = "-1", **_: str) -> dict[str, str]:  # noqa: N803
+    def get_shard_iterator(self, ShardId: str, SequenceNumber: str = "-1", **_: str) -> dict[str, str]:
         return {"ShardIterator": f"{ShardId} {SequenceNumber}"}
 
-    def get_records(self, ShardIterator: str, Limit: int) -> dict[str, Any]:  # noqa: N803
+    def get_records(self, ShardIterator: str, Limit: int) -> dict[str, Any]:
         name, number = ShardIterator.split(" ")
         _, numbers, closed = self.shards[name]
         left = [n for n in numbers if n > int(number)]
         records = [
             {
                 "eventName": "MODIFY",
-                "dynamodb": {"SequenceNumber": str(n), "Keys": {"id": {"N": str(n)}}, "ApproximateCreationDateTime": datetime.now(UTC)},
+                "dynamodb": {
+                    "SequenceNumber": str(n),
+                    "Keys": {"id": {"N": str(n)}},
+                    "ApproximateCreationDateTime": datetime.now(UTC),
+                },
             }
             for n in left[:Limit]
         ]
