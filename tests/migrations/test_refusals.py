@@ -182,6 +182,6 @@ def test_an_upgrade_to_a_revision_that_the_database_is_past_is_refused(empty: st
     migrating.upgrade(empty)
     with pytest.raises(dj.InvalidRequest, match=r"'0003'.*is at 0007, past it: downgrade"):
         migrating.upgrade(empty, "0003")
-    migrating.upgrade(empty, "0006")
+    migrating.upgrade(empty, "0007")
     migrating.downgrade(empty, "0003")
     assert migrating.current(empty) == "0003"
