@@ -13,7 +13,7 @@ from sqlalchemy import exc
 from dmsjournal import statements
 from dmsjournal.errors import InvalidRequest, JournalError, Unavailable, UnsupportedCapability
 
-REVISION = "0006"  # the newest migration; this program reads nothing older
+REVISION = "0007"  # the newest migration; this program reads nothing older
 
 _DIALECTS = {"postgres": "postgresql", "sqlserver": "mssql"}  # what people write for the names that SQLAlchemy has
 _DRIVERS = {"psycopg": "postgres"}  # the package that an error comes from; all others are of SQL Server's

@@ -10,6 +10,7 @@ from typing import Any
 
 from dmsjournal.errors import HistoryDiverged, InvalidRequest, near_matches
 from dmsjournal.floors import read_floors
+from dmsjournal.history import has_diverged
 from dmsjournal.horizon import Horizon
 from dmsjournal.pages import refuse_expired
 from dmsjournal.session import Session
@@ -64,7 +65,7 @@ class Consumers:
         checked_name(name)
         with self._session() as session:
             newest, version, document_id = self._checked_place(session, "at", at)
-            if session.execute("insert_consumer", name=name, change_version=version, document_id=document_id).first() is None:
+            if session.execute("insert_consumer", **_row(name, version, document_id)).first() is None:
                 raise InvalidRequest("name", name, "it is registered already: advance it, or drop it first")
             return _one(session, newest, name)
 
@@ -81,9 +82,7 @@ class Consumers:
             before = _one(session, newest, name)
             if not backwards:
                 _refuse_diverged(before, newest)
-            moved = session.execute(
-                "update_consumer", name=name, change_version=version, document_id=document_id, backwards=backwards
-            ).first()
+            moved = session.execute("update_consumer", **_row(name, version, document_id), backwards=backwards).first()
             if moved is None:
                 raise InvalidRequest("to", to, f"{before}: pass backwards to move it back")
             return _one(session, newest, name)
@@ -101,6 +100,36 @@ class Consumers:
             found = _one(session, newest, name)
         _refuse_diverged(found, newest)
         return found
+
+    def load_token(self, name: str) -> str | None:
+        """The token of a consumer that reads the feed, None where it is not registered: for DatabaseCheckpoint.
+
+        Raises InvalidRequest for one that was registered or moved without a token.
+        """
+        checked_name(name)
+        with self._session() as session:
+            found = session.execute("feed_token", name=name).first()
+        if found is None:
+            return None
+        if found.feed_token is None:
+            raise InvalidRequest("name", name, "it was registered or moved by hand, without a token: drop it to start anew")
+        return str(found.feed_token)
+
+    def save_token(self, name: str, token: str, cursor: Cursor) -> None:
+        """Moves a consumer to a token's place, and keeps the token; registers it where it is not: for DatabaseCheckpoint.
+
+        Raises what register and advance raise.
+        """
+        checked_name(name)
+        with self._session() as session:
+            newest, version, document_id = self._checked_place(session, "token", cursor)
+            row = _row(name, version, document_id, token)
+            if session.execute("insert_consumer", **row).first() is not None:
+                return
+            before = _one(session, newest, name)
+            _refuse_diverged(before, newest)
+            if session.execute("update_consumer", **row, backwards=False).first() is None:
+                raise InvalidRequest("token", token, f"{before}, further than this: another program uses the same name")
 
     def list(self) -> Sequence[Consumer]:
         """All consumers, by name. Their `state` tells what `get` would raise."""
@@ -137,6 +166,10 @@ def checked_name(name: object) -> str:
     return name
 
 
+def _row(name: str, version: int, document_id: int, feed_token: str | None = None) -> dict[str, object]:
+    return {"name": name, "change_version": version, "document_id": document_id, "feed_token": feed_token}
+
+
 def slowest_consumer(session: Session, newest: int) -> Consumer | None:
     """The consumer that needs the lowest version, None where none is registered. Its state is not looked at."""
     row = session.execute("slowest_consumer").first()
@@ -162,10 +195,14 @@ def consumer_of(row: Any, newest: int, state: str = "current") -> Consumer:
 
 
 def _state(row: Any) -> str:
-    """What is at or below a horizon stays as it is, until it is pruned. So the last event at or below the place is the one that was
-    there when it was set, or both are at or below the floor; and the sequence has given the place's version."""
-    is_kept = max(row.event_version or 0, row.found_version or 0) > row.event_floor
-    if row.change_version > row.drawn or (is_kept and not row.is_same):
+    if has_diverged(
+        row.change_version,
+        row.drawn,
+        remembered=row.event_version,
+        found=row.found_version,
+        is_same=row.is_same,
+        event_floor=row.event_floor,
+    ):
         return "diverged"
     return "expired" if _through(row.change_version, row.document_id) < row.floor else "current"
 

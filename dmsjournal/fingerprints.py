@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
-
-import sqlalchemy as sa
 
 from dmsjournal.errors import CheckpointExpired, HistoryDiverged
+from dmsjournal.history import has_diverged
 from dmsjournal.session import Session
 
 
@@ -37,17 +35,14 @@ def refuse_another_history(session: Session, taken: Fingerprint) -> None:
     its version are pruned. Source: docs/how-it-works.md, Consumers."""
     row = session.execute("last_event", version=taken.version).one()
     found = Fingerprint(taken.version, row.event_version, row.document_id, row.transaction_id, row.created_at)
-    if leads_elsewhere(row, taken.version, taken.event_version, is_same=taken == found):
+    if has_diverged(
+        taken.version,
+        row.drawn,
+        remembered=taken.event_version,
+        found=found.event_version,
+        is_same=taken == found,
+        event_floor=row.event_floor,
+    ):
         raise HistoryDiverged(taken.version, row.drawn)
     if taken.version < row.floor:
         raise CheckpointExpired(taken.version + 1, row.floor + 1)
-
-
-def leads_elsewhere(found: sa.Row[Any], version: int, event_version: int | None, *, is_same: bool) -> bool:
-    """Whether the history of what last_event has found at a version is another than the one that was read.
-
-    `event_version`: of the event that was remembered; `is_same`: it is the one that was found. What is at or below a horizon stays
-    as it is until it is pruned.
-    """
-    is_kept = max(event_version or 0, found.event_version or 0) > found.event_floor
-    return version > found.drawn or (is_kept and not is_same)

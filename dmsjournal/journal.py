@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import timedelta
 from types import TracebackType
@@ -19,6 +19,12 @@ from dmsjournal.contexts import Context, checked_context, read_contexts
 from dmsjournal.deletes import Delete, deletes_page
 from dmsjournal.deriving import Derived, derive
 from dmsjournal.errors import DatabaseRefused, InvalidRequest, NotInstalled, Unavailable
+from dmsjournal.feed import database
+from dmsjournal.feed.capabilities import FeedCapabilities
+from dmsjournal.feed.pages import FeedPage
+from dmsjournal.feed.partitions import FeedPartition
+from dmsjournal.feed.providers import check_supported
+from dmsjournal.feed.requests import FeedRequest
 from dmsjournal.fingerprints import Fingerprint, read_fingerprint, refuse_another_history
 from dmsjournal.floors import read_floors
 from dmsjournal.horizon import Horizon
@@ -141,8 +147,8 @@ class Journal:
             return []
 
     @contextmanager
-    def _reading(self, resource: ResourceKey) -> Iterator[tuple[Session, int, int]]:
-        """A session to read a page of a resource in, the resource's id, and the horizon.
+    def _at_horizon(self) -> Iterator[tuple[Session, int]]:
+        """A session to read a page in, and the horizon.
 
         The horizon is read in a statement of its own, so that the page's snapshot holds everything up to it (invariant 5).
         """
@@ -151,6 +157,12 @@ class Journal:
             if self._ids_of != self._horizon.history:  # the ids may be others
                 self._registry.refresh(session)
                 self._ids_of = self._horizon.history
+            yield session, horizon
+
+    @contextmanager
+    def _reading(self, resource: ResourceKey) -> Iterator[tuple[Session, int, int]]:
+        """A session to read a page of a resource in, the resource's id, and the horizon."""
+        with self._at_horizon() as (session, horizon):
             yield session, self._registry.id_of(session, resource), horizon
 
     def versions(self) -> ChangeVersions:
@@ -389,6 +401,42 @@ class Journal:
         """
         with self._session() as session:
             refuse_another_history(session, fingerprint)
+
+    @property
+    def feed_capabilities(self) -> FeedCapabilities:
+        """What the feed of this journal can do."""
+        return database.CAPABILITIES
+
+    def read_changes(self, request: FeedRequest) -> FeedPage:
+        """One page of the feed: the next events of the request's scope, in (ChangeVersion, DocumentId) order.
+
+        Bounds: after the request's start, exclusive, up to the horizon. A page looks at a bounded number of rows: it may hold
+        fewer events than there are, or none; go on from its token, until it is idle. Raises InvalidRequest, also for a token of
+        another provider, database, scope or filter; UnsupportedCapability; CheckpointExpired where events after the start are
+        pruned; HistoryDiverged where the database was restored to an earlier state than the token's. Source:
+        docs/how-it-works.md, The feed.
+        """
+        check_supported(request, self.feed_capabilities)
+        with self._at_horizon() as (session, horizon):
+            return database.read_page(session, self._registry, horizon, request)
+
+    def list_physical_partitions(self) -> Sequence[FeedPartition]:
+        """The partitions of the feed that still have versions to read, oldest first: buckets of a hash of DocumentId.
+
+        Read one after all of its parents were read to their ends: then each document's events come in order.
+        """
+        with self._session() as session:
+            return database.list_partitions(session)
+
+    def change_bucket_count(self, count: int) -> Sequence[FeedPartition]:
+        """Cuts the feed's documents into 1 to 1,024 buckets from now on; the present buckets retire, and name their children.
+
+        Writers and readers go on. The installing role's: it draws a stamp. Nothing happens where there are as many already. Raises
+        InvalidRequest. Returns what list_physical_partitions gives.
+        """
+        with self._session() as session:
+            database.change_bucket_count(session, count)
+            return database.list_partitions(session)
 
     @property
     def consumers(self) -> Consumers:

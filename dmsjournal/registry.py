@@ -6,7 +6,7 @@ from collections.abc import Collection
 from contextlib import suppress
 
 from dmsjournal.documents import checked_resource
-from dmsjournal.errors import InvalidRequest, near_matches
+from dmsjournal.errors import DatabaseRefused, InvalidRequest, near_matches
 from dmsjournal.resources import ResourceKey
 from dmsjournal.session import Session
 
@@ -16,15 +16,18 @@ class Registry:
 
     def __init__(self) -> None:
         self._ids: dict[ResourceKey, int] = {}
+        self._names: dict[int, ResourceKey] = {}
 
     def refresh(self, session: Session) -> dict[ResourceKey, int]:
         """All resources and their ids, as of now."""
         rows = session.execute("resource_keys")
-        found = {}
+        found, names = {}, {}
         for row in rows:
+            stored = (row.project_name, row.resource_name, row.resource_version)
+            names[row.resource_key_id] = ResourceKey.stored(*stored)
             with suppress(InvalidRequest):  # names that another program wrote, and that nobody can ask for
-                found[ResourceKey(row.project_name, row.resource_name, row.resource_version)] = row.resource_key_id
-        self._ids = found
+                found[ResourceKey(*stored)] = row.resource_key_id
+        self._ids, self._names = found, names
         return found
 
     def known(self, session: Session, resources: set[ResourceKey]) -> dict[ResourceKey, int]:
@@ -45,6 +48,15 @@ class Registry:
         """The ids of the resources, of all that there are where none are named, as of now. Raises InvalidRequest as id_of does."""
         known = dict(self.refresh(session))
         return known if resources is None else {each: self.id_of(session, each) for each in resources}
+
+    def names_of(self, session: Session, ids: set[int]) -> dict[int, ResourceKey]:
+        """The resources of some ids. Raises DatabaseRefused for one whose row is gone, though events have it."""
+        if not ids <= self._names.keys():
+            self.refresh(session)
+        missing = sorted(ids - self._names.keys())
+        if missing:
+            raise DatabaseRefused(None, f"dms.ResourceKey has lost id {missing[0]}, which events have", "put its row back")
+        return self._names
 
     def add(self, session: Session, resources: set[ResourceKey]) -> dict[ResourceKey, int]:
         """The ids of the resources, those that were not known among them added. For a registry that ends with its transaction."""

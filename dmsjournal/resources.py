@@ -33,6 +33,14 @@ class ResourceKey:
         return f"{self.project_name}/{self.resource_name}/{self.resource_version}"
 
     @classmethod
+    def stored(cls, project_name: str, resource_name: str, resource_version: str) -> ResourceKey:
+        """The resource that a database names, whatever the names are: another program may have written what nobody can ask for."""
+        resource = object.__new__(cls)
+        for (parameter, _), value in zip(_FIELDS, (project_name, resource_name, resource_version), strict=True):
+            object.__setattr__(resource, parameter, value)
+        return resource
+
+    @classmethod
     def parse(cls, text: str) -> ResourceKey:
         """The inverse of str(): project/resource/version. Raises InvalidRequest."""
         parts = text.split("/")

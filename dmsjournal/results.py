@@ -69,8 +69,8 @@ class _Uuid(sa.types.TypeDecorator[UUID]):
 _COLUMNS: dict[str, sa.types.TypeDecorator[Any]] = (
     dict.fromkeys(("key_values", "old_key_values", "new_key_values", "body", "body_before", "body_after", "context"), _Json())
     | dict.fromkeys(("deleted_at", "changed_at", "last_modified", "child_last_modified"), _Utc())
-    | dict.fromkeys(("now", "created_at", "pruned_at", "updated_at"), _Utc())
+    | dict.fromkeys(("now", "created_at", "pruned_at", "updated_at", "found_at", "last_at"), _Utc())
     | dict.fromkeys(("same_body", "is_alive", "is_listed", "is_identity_component", "is_same", "taken"), _Flag())
     | dict.fromkeys(("is_content", "is_identity", "is_key", "is_stale", "is_known"), _Flag())
-    | {"document_uuid": _Uuid()}
+    | dict.fromkeys(("document_uuid", "database_uuid"), _Uuid())
 )

@@ -16,8 +16,8 @@ import sqlalchemy as sa
 
 from dmsjournal.density import Mass, Range, density
 from dmsjournal.errors import CheckpointExpired, HistoryDiverged, InvalidRequest
-from dmsjournal.fingerprints import leads_elsewhere
 from dmsjournal.floors import read_floors
+from dmsjournal.history import has_diverged
 from dmsjournal.horizon import Horizon
 from dmsjournal.pages import refuse_expired
 from dmsjournal.planning import SubWindow, plan_changes
@@ -228,7 +228,14 @@ class Stream:
             raise InvalidRequest("offset", offset.scope, remedy)
         found = session.execute("last_event", version=offset.version).one()
         remembered = int(offset.event.split()[0]) if offset.event else None
-        if leads_elsewhere(found, offset.version, remembered, is_same=offset.event == _told(found)):
+        if has_diverged(
+            offset.version,
+            found.drawn,
+            remembered=remembered,
+            found=found.event_version,
+            is_same=offset.event == _told(found),
+            event_floor=found.event_floor,
+        ):
             raise HistoryDiverged(offset.version, newest)
         floor = self._floor(session)
         if floor > offset.version:

@@ -5,7 +5,7 @@ Alembic, Spark, rich's tables and bars are imported by the commands that use the
 
 # --help shows the commands in this order.
 # isort: off
-from dmsjournal.cli import installing, adopting, loading, reading, planning
+from dmsjournal.cli import installing, adopting, loading, reading, feeding, planning
 from dmsjournal.cli import watching, verifying, pruning, partitioning
 from dmsjournal.cli import extracting
 from dmsjournal.cli import demonstrating
@@ -16,6 +16,7 @@ __all__ = [
     "app",
     "demonstrating",
     "extracting",
+    "feeding",
     "installing",
     "loading",
     "partitioning",

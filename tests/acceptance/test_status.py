@@ -53,7 +53,7 @@ def test_nothing_written(journal: dj.Journal) -> None:
     status = journal.status()
     assert (status.oldest, status.newest, status.last_stamp, status.lag_versions, status.lag_seconds) == (0, 0, 0, 0, 0)
     assert (status.holders, status.consumers, status.history, status.hidden) == ((), (), (), ())
-    assert status.revisions == ("0006",)
+    assert status.revisions == ("0007",)
     assert [(of.name, of.rows, of.rows_last_hour, of.floor, of.pruned_at) for of in status.journals] == [
         (name, 0, 0, 0, None) for name in JOURNALS
     ]

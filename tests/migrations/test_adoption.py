@@ -215,7 +215,7 @@ def test_a_dry_run_changes_nothing_and_prints_the_plan(empty: str, admin: sa.Con
     assert adopt(empty, progress=lambda step, rows: done.append(step.name) if not rows else None).steps == plan.steps
     assert done == [step.name for step in plan.steps]
     said = CliRunner().invoke(cli.app, ["adopt", "--url", empty])
-    assert (said.exit_code, said.stdout) == (0, "revision=0006 steps=0\n")
+    assert (said.exit_code, said.stdout) == (0, "revision=0007 steps=0\n")
 
 
 # What is in the way
@@ -588,6 +588,7 @@ def statement_of(shape: Shape, chance: random.Random) -> str:
 @contextmanager
 def writers(url: str, shape: Shape, count: int = 4) -> Iterator[list[int]]:
     """Sessions that write as their program does, some of it rolled back; how many transactions of each were committed."""
+
     def is_fault(error: Exception) -> bool:  # not a deadlock, a document that is referred to, one that is gone
         return not isinstance(error, exc.OperationalError | exc.IntegrityError)
 

@@ -65,13 +65,13 @@ def test_an_option_comes_goes_and_comes_again(empty: str, admin: sa.Connection, 
     migrating.upgrade(empty)
     without = shape(admin)
     migrating.upgrade(empty, options=[option])
-    assert rows(admin) == ["0006", f"{option}_0006"]
-    assert migrating.installed(empty) == migrating.Installed("0006", (option,))
+    assert rows(admin) == ["0007", f"{option}_0006"]
+    assert migrating.installed(empty) == migrating.Installed("0007", (option,))
     assert ("maxdepidentityversion" in columns(admin)) == (option == OPTION)
     with_option = shape(admin)
     migrating.downgrade(empty, without=[option])
     assert shape(admin) == without
-    assert migrating.installed(empty) == migrating.Installed("0006")
+    assert migrating.installed(empty) == migrating.Installed("0007")
     migrating.upgrade(empty, options=[option])
     assert shape(admin) == with_option
 
@@ -99,7 +99,7 @@ def test_each_option_leaves_nothing_behind(empty: str, admin: sa.Connection, opt
 @EACH
 def test_an_option_comes_with_the_installation(empty: str, admin: sa.Connection, option: str) -> None:
     migrating.upgrade(empty, options=[option])
-    assert rows(admin) == ["0006", f"{option}_0006"]
+    assert rows(admin) == ["0007", f"{option}_0006"]
     before = catalog(admin)
     migrating.upgrade(empty)  # up to date, its options as well
     migrating.upgrade(empty, options=[option])
@@ -118,14 +118,14 @@ def test_a_journal_with_an_option_reads_and_writes(empty: str, admin: sa.Connect
 
 
 @pytest.mark.acceptance("54")
-@pytest.mark.parametrize("revision", ["base", "0005", "0001", "-1", "-6"])
+@pytest.mark.parametrize("revision", ["base", "0005", "0001", "-2", "-7"])
 def test_an_option_goes_before_what_it_needs(empty: str, admin: sa.Connection, revision: str) -> None:
     migrating.upgrade(empty, options=[OPTION])
     migrating.downgrade(empty, revision)
-    reached = {"-1": "0005", "-6": None, "base": None}.get(revision, revision)
+    reached = {"-2": "0005", "-7": None, "base": None}.get(revision, revision)
     assert migrating.installed(empty) == migrating.Installed(reached)
     migrating.upgrade(empty)
-    assert migrating.installed(empty) == migrating.Installed("0006")  # it does not come back by itself
+    assert migrating.installed(empty) == migrating.Installed("0007")  # it does not come back by itself
 
 
 def test_a_downgrade_that_an_option_does_not_need_leaves_it(empty: str, admin: sa.Connection) -> None:
@@ -139,7 +139,7 @@ def test_a_downgrade_that_an_option_does_not_need_leaves_it(empty: str, admin: s
 def test_an_option_is_removed_by_either_name(empty: str, revision: str | None) -> None:
     migrating.upgrade(empty, options=[OPTION])
     migrating.downgrade(empty, revision, without=[] if revision else [OPTION])
-    assert migrating.installed(empty) == migrating.Installed("0006")
+    assert migrating.installed(empty) == migrating.Installed("0007")
 
 
 @pytest.mark.parametrize("name", ["max_dep_identity_versoin", "", "0006", "max_dep_identity_version_0006"])
@@ -168,9 +168,9 @@ def test_an_option_is_refused_below_what_it_needs(empty: str, admin: sa.Connecti
 def test_an_option_is_refused_beyond_what_there_is(empty: str, admin: sa.Connection) -> None:
     """Whatever an option's own migration says: checks/options.sql looks at the end of each."""
     migrating.upgrade(empty, options=[OPTION])
-    commit(admin, f"UPDATE dms.alembic_version SET version_num = '{OPTION}_b_0007' WHERE version_num = '{ROW}'")
+    commit(admin, f"UPDATE dms.alembic_version SET version_num = '{OPTION}_b_0008' WHERE version_num = '{ROW}'")
     text = statements.text_of("postgres", "checks/options")
-    with pytest.raises(sa.exc.DBAPIError, match=f"option {OPTION} needs revision 0007, and this leads to 0006"):
+    with pytest.raises(sa.exc.DBAPIError, match=f"option {OPTION} needs revision 0008, and this leads to 0007"):
         migrating.run_batch(admin, text)
     admin.rollback()
     commit(admin, f"UPDATE dms.alembic_version SET version_num = '{ROW}' WHERE version_num LIKE '{OPTION}%%'")
@@ -183,7 +183,7 @@ def test_an_option_of_a_later_release_is_refused(empty: str, admin: sa.Connectio
     for migrate in (migrating.upgrade, lambda url: migrating.downgrade(url, "base")):
         with pytest.raises(dj.MigrationRefused, match="do not fit the database"):
             migrate(empty)
-    assert migrating.installed(empty) == migrating.Installed("0006", ("unheard_of",))
+    assert migrating.installed(empty) == migrating.Installed("0007", ("unheard_of",))
     with dj.connect(empty) as journal:
         assert journal.versions() == dj.ChangeVersions(0, 0)  # it reads all the same
 
@@ -220,7 +220,7 @@ def test_an_options_scripts_do_what_the_online_ones_do(run, empty: str, admin: s
 def test_a_script_that_leaves_an_option_without_what_it_needs_is_refused(run, empty: str, admin: sa.Connection) -> None:
     migrating.upgrade(empty, options=[OPTION])
     before = catalog(admin)
-    printed = run(migrating.script(revision="0006:0005", down=True), check=False)
+    printed = run(migrating.script(revision="head:0005", down=True), check=False)
     assert printed.startswith("3\n")
     assert f"option {OPTION} needs revision 0006, and this goes below it" in printed
     assert f"--without {OPTION}" in printed
@@ -240,21 +240,21 @@ def test_an_options_script_takes_no_revision() -> None:
 
 def test_alembic_goes_on_with_head_where_there_is_an_option(empty: str, admin: sa.Connection) -> None:
     assert alembic(empty, "upgrade", "head").startswith("0\n")
-    assert rows(admin) == ["0006"]
-    assert "0006" in alembic(empty, "current")
+    assert rows(admin) == ["0007"]
+    assert "0007" in alembic(empty, "current")
     assert alembic(empty, "upgrade", f"{OPTION}@head").startswith("0\n")
-    assert rows(admin) == ["0006", ROW]
+    assert rows(admin) == ["0007", ROW]
     assert alembic(empty, "upgrade", "head").startswith("0\n")
     assert alembic(empty, "upgrade", "journal@head").startswith("0\n")
     shown = alembic(empty, "current")
-    assert "0006" in shown
+    assert "0007" in shown
     assert ROW in shown
-    refused = alembic(empty, "downgrade", "journal@-1")
+    refused = alembic(empty, "downgrade", "journal@-2")
     assert refused.startswith("1\n")
     assert f"option {OPTION} needs revision 0006" in refused
-    assert rows(admin) == ["0006", ROW]
+    assert rows(admin) == ["0007", ROW]
     assert alembic(empty, "downgrade", f"{OPTION}@base").startswith("0\n")
-    assert rows(admin) == ["0006"]
+    assert rows(admin) == ["0007"]
 
 
 def test_alembic_takes_heads_up_and_base_down_in_an_order_that_works(empty: str, admin: sa.Connection) -> None:
@@ -268,14 +268,14 @@ def test_alembic_takes_heads_up_and_base_down_in_an_order_that_works(empty: str,
 
 
 def test_the_commands_tell_options_only_where_there_are_some(empty: str) -> None:
-    assert cli(empty, "current") == "revision=None newest=0006\n"
-    assert cli(empty, "upgrade") == "revision=0006 before=None\n"
-    assert cli(empty, "current") == "revision=0006 newest=0006\n"
-    assert cli(empty, "upgrade", "--with", OPTION) == f"revision=0006 before=0006 options={OPTION}\n"
-    assert cli(empty, "current") == f"revision=0006 newest=0006 options={OPTION}\n"
-    assert cli(empty, "upgrade") == f"revision=0006 before=0006 options={OPTION}\n"
-    assert cli(empty, "downgrade", "--without", OPTION) == "revision=0006 before=0006 options=None\n"
-    assert cli(empty, "downgrade", "base") == "revision=None before=0006\n"
+    assert cli(empty, "current") == "revision=None newest=0007\n"
+    assert cli(empty, "upgrade") == "revision=0007 before=None\n"
+    assert cli(empty, "current") == "revision=0007 newest=0007\n"
+    assert cli(empty, "upgrade", "--with", OPTION) == f"revision=0007 before=0007 options={OPTION}\n"
+    assert cli(empty, "current") == f"revision=0007 newest=0007 options={OPTION}\n"
+    assert cli(empty, "upgrade") == f"revision=0007 before=0007 options={OPTION}\n"
+    assert cli(empty, "downgrade", "--without", OPTION) == "revision=0007 before=0007 options=None\n"
+    assert cli(empty, "downgrade", "base") == "revision=None before=0007\n"
 
 
 def test_the_commands_script(empty: str) -> None:

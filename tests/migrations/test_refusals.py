@@ -180,9 +180,9 @@ def test_a_database_that_is_not_there_is_told_apart_from_a_wrong_password(empty:
 @pytest.mark.acceptance("57")
 def test_an_upgrade_to_a_revision_that_the_database_is_past_is_refused(empty: str) -> None:
     migrating.upgrade(empty)
-    with pytest.raises(dj.InvalidRequest, match=r"'0003'.*is at 0006, past it: downgrade"):
+    with pytest.raises(dj.InvalidRequest, match=r"'0003'.*is at 0007, past it: downgrade"):
         migrating.upgrade(empty, "0003")
-    migrating.upgrade(empty, "0006")
+    migrating.upgrade(empty, "0007")
     migrating.downgrade(empty, "0003")
     assert migrating.current(empty) == "0003"
 

@@ -27,7 +27,7 @@ from tests.helpers import (
     write,
 )
 
-REVISIONS = ["0001", "0002", "0003", "0004", "0005", "0006"]
+REVISIONS = ["0001", "0002", "0003", "0004", "0005", "0006", "0007"]
 
 
 def without_event(connection: sa.Connection) -> list[tuple[int]]:

@@ -43,15 +43,28 @@ class KeyEvent:
     new: Key
 
 
+@dataclass(frozen=True, order=True)
+class Event:
+    """One change of one document, as the feed tells it."""
+
+    version: int
+    document_id: int
+    type: str
+    uuid: str
+    resource: int
+    key: Key
+
+
 @dataclass
 class State:
     docs: dict[int, Doc] = field(default_factory=dict)
     edges: frozenset[Edge] = frozenset()
     tombstones: tuple[Tombstone, ...] = ()
     key_events: tuple[KeyEvent, ...] = ()
+    events: tuple[Event, ...] = ()
 
     def copy(self) -> "State":
-        return State(dict(self.docs), self.edges, self.tombstones, self.key_events)
+        return State(dict(self.docs), self.edges, self.tombstones, self.key_events, self.events)
 
     def children(self, parent: int) -> list[int]:
         return sorted(c for p, c in self.edges if p == parent)
@@ -79,6 +92,11 @@ class State:
             for t in self.tombstones
             if t.doc.resource == resource and first <= t.version <= last
         )
+
+    def feed(self, first: int, last: int) -> list[Event]:
+        """What happened in the window, in (ChangeVersion, DocumentId) order: each stamp once, and each tombstone."""
+        stones = (Event(t.version, t.document_id, "DELETE", t.doc.uuid, t.doc.resource, t.doc.key) for t in self.tombstones)
+        return sorted(event for event in (*self.events, *stones) if first <= event.version <= last)
 
     def key_changes(self, resource: int, first: int, last: int) -> list[tuple[int, int, Key, Key]]:
         """A document's key before its first key change in the window and after its last, where they differ."""

@@ -18,8 +18,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 import dmsjournal as dj
 from dmsjournal import migrating
 from dmsjournal.pruning import JOURNALS
+from tests.feeds import walk
 
-from .model import Doc, Edge, KeyEvent, State, Tombstone, check_statement, difference, stamped_by_edges
+from .model import Doc, Edge, Event, KeyEvent, State, Tombstone, check_statement, difference, stamped_by_edges
 
 RESOURCES = [dj.ResourceKey("Model", name, "1") for name in ("School", "Student", "Plan")]
 SIZES = (1, 2, 7, 500)
@@ -39,11 +40,12 @@ class Standing:
     edges: dict[Edge, bool] = field(default_factory=dict)
     tombstones: tuple[Tombstone, ...] = ()
     key_events: tuple[KeyEvent, ...] = ()
+    events: tuple[Event, ...] = ()
     own: frozenset[int] = frozenset()  # the documents that the transaction has stamped
     floor: int | None = None
 
     def copy(self) -> "Standing":
-        return Standing(dict(self.docs), dict(self.edges), self.tombstones, self.key_events, self.own, self.floor)
+        return Standing(dict(self.docs), dict(self.edges), self.tombstones, self.key_events, self.events, self.own, self.floor)
 
     def over(self, base: State) -> State:
         state = base.copy()
@@ -56,6 +58,7 @@ class Standing:
         state.edges = frozenset((p, c) for p, c in kept if p in state.docs and c in state.docs)
         state.tombstones += self.tombstones
         state.key_events += self.key_events
+        state.events += self.events
         return state
 
 
@@ -97,6 +100,7 @@ class Database:
             ) + (("MaxDepIdentityPending",) if self.stores_maximum else ()):  # fmt: skip
                 conn.execute(sa.text(f"DELETE FROM dms.{table}"))
             conn.execute(sa.text("UPDATE dms.JournalFloor SET ChangeVersion = 0"))
+            conn.execute(sa.text("DELETE FROM dms.FeedGeneration WHERE Generation > 1"))
         if self.is_partitioned:  # one part and a bit, so that a history comes to its end and goes on in the default one
             self.journal.partitions.ensure(versions=20, ahead=1)
 
@@ -119,7 +123,7 @@ def read_state(conn: sa.Connection, base: State) -> State:
     ).all()
     docs = {row[0]: Doc(row[1], row[2], row[3], row[4], row[5]) for row in rows}
     edges = frozenset((row[0], child) for row in rows for child in row[6] if child in docs)
-    return State(docs, edges, base.tombstones, base.key_events)
+    return State(docs, edges, base.tombstones, base.key_events, base.events)
 
 
 def as_key(key: str | None) -> str | None:
@@ -145,6 +149,8 @@ class History(RuleBasedStateMachine):
         self.steps = 0
         self.passed = self.base
         self.floors = dict.fromkeys(JOURNALS, 0)
+        self.token: str | None = None  # of a consumer of the feed, which has read up to `fed_through`
+        self.fed_through = 0
 
     @initialize(levels=st.sampled_from([("READ COMMITTED",) * 2, ("READ COMMITTED", "REPEATABLE READ"), ("REPEATABLE READ",) * 2]))
     def begin(self, levels: tuple[str, str]) -> None:
@@ -241,6 +247,11 @@ class History(RuleBasedStateMachine):
             KeyEvent(after.docs[i].identity, i, after.docs[i].uuid, after.docs[i].resource, before.docs[i].key, after.docs[i].key)
             for i in before.docs.keys() & after.docs.keys()
             if before.docs[i].key != after.docs[i].key
+        )
+        standing.events += tuple(
+            Event(doc.local, i, "UPDATE" if i in before.docs else "CREATE", doc.uuid, doc.resource, doc.key)
+            for i, doc in after.docs.items()
+            if i in stamped
         )
         if deleted:
             self.take_tombstones(session, before, deleted, newest)
@@ -454,6 +465,12 @@ class History(RuleBasedStateMachine):
             name: self.floors[name] for name in journals or JOURNALS
         }
 
+    @precondition(some)
+    @rule(count=st.sampled_from([1, 2, 3, 8]))
+    def change_bucket_count(self, count: int) -> None:
+        """Whatever transactions are open."""
+        assert len([p for p in self.database.journal.change_bucket_count(count) if p.ends_at is None]) == count
+
     # What the journal must say.
 
     def floor(self, *journals: str) -> int:
@@ -497,6 +514,8 @@ class History(RuleBasedStateMachine):
         self.check_changes(resource, window, newest, size, cursors=self.steps % 2)
         if self.steps % 4 == 0:
             self.check_events(resource, window, newest, size)
+        if self.steps % 5 == 1:
+            self.consume_the_feed(newest, size)
         if self.steps % 3 == 0:
             self.passed = newest
 
@@ -556,6 +575,54 @@ class History(RuleBasedStateMachine):
         ]
         assert key_changes == self.committed.key_changes(resource, first, last)
 
+    def consume_the_feed(self, newest: int, size: int) -> None:
+        """What a consumer gets that goes on from its token, or begins anew where that has expired."""
+        floor = self.floor("DocumentChangeEvent", "DocumentDeleteEvent", "KeyChangeEvent")
+        request = dj.FeedRequest(max_page_size=size)
+        if self.token is not None:
+            request = dj.FeedRequest(start=dj.FromToken(self.token), max_page_size=size)
+            if self.fed_through < floor:
+                with pytest.raises(dj.CheckpointExpired) as expired:
+                    self.database.journal.read_changes(request)
+                assert expired.value.oldest == floor + 1
+                event("the feed has expired")
+                request, self.token = dj.FeedRequest(max_page_size=size), None
+        start = self.base if self.token is None else self.fed_through
+        found, pages = walk(self.database.journal, request)
+        assert self.as_the_model(found) == self.committed.feed(max(start, floor) + 1, newest)
+        self.token, self.fed_through = pages[-1].token, max(newest, self.fed_through)
+
+    def check_feed(self, newest: int, size: int) -> None:
+        """Every scope, from the beginning."""
+        floor = self.floor("DocumentChangeEvent", "DocumentDeleteEvent", "KeyChangeEvent")
+        expected, journal = self.committed.feed(max(self.base, floor) + 1, newest), self.database.journal
+        scopes: dict[dj.EntireCollection | dj.LogicalPartition, list[Event]] = {dj.EntireCollection(): expected}
+        scopes |= {dj.LogicalPartition(self.name(r)): [e for e in expected if e.resource == r] for r in self.database.ids.values()}
+        for i in list(self.committed.docs)[:2] + list(self.gone)[:1]:
+            scopes[dj.LogicalPartition(document_id=i)] = [e for e in expected if e.document_id == i]
+        for scope, events in scopes.items():
+            assert self.as_the_model(walk(journal, dj.FeedRequest(scope, max_page_size=size))[0]) == events, scope
+        deletes = dj.FeedFilter(types=[dj.FeedEventType.DELETE])
+        assert self.as_the_model(walk(journal, dj.FeedRequest(filters=deletes))[0]) == [e for e in expected if e.type == "DELETE"]
+        partitions = journal.list_physical_partitions()
+        found = [e for p in partitions for e in self.as_the_model(walk(journal, dj.FeedRequest(p.scope, max_page_size=size))[0])]
+        assert sorted(found) == expected
+        for i in {e.document_id for e in found}:  # listed parents first
+            assert [e for e in found if e.document_id == i] == [e for e in expected if e.document_id == i]
+
+    def as_the_model(self, events: list[dj.FeedEvent]) -> list[Event]:
+        return [
+            Event(
+                e.change_version,
+                e.key.document_id or 0,
+                str(e.type),
+                str(e.key.document_uuid),
+                self.database.ids[e.resource],
+                e.key.key_values and e.key.key_values["k"],
+            )
+            for e in events
+        ]
+
     def walk(self, name: dj.ResourceKey, window: dj.Window, after: dj.Cursor | None, size: int) -> list[tuple[int, int]]:
         found: list[tuple[int, int]] = []
         while True:
@@ -585,6 +652,8 @@ class History(RuleBasedStateMachine):
         assert newest == self.database.sequence()
         self.check_view()
         self.check_derived()
+        self.consume_the_feed(newest, SIZES[self.steps % 4])
+        self.check_feed(newest, (7, 500)[self.steps % 2])
         for number, name in enumerate(RESOURCES):
             resource = self.database.ids[name]
             changes = self.committed.changes(resource, 0, newest)

@@ -37,7 +37,7 @@ def test_the_wheel_installs_a_journal_outside_the_checkout(wheel_contents: Path,
     with postgres_server.fresh_database() as url:
         environment = os.environ | {"PYTHONPATH": str(wheel_contents), "DMSJOURNAL_URL": str(url)}
         script = "import dmsjournal, sys; from dmsjournal.cli import app; print(dmsjournal.__file__, flush=True); app(sys.argv[1:])"
-        for arguments, expected in ((["upgrade"], ""), (["current"], "0006"), (["versions"], "0")):
+        for arguments, expected in ((["upgrade"], ""), (["current"], "0007"), (["versions"], "0")):
             command = [sys.executable, "-c", script, *arguments]
             done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True)
             assert done.returncode == 0, done.stdout + done.stderr

@@ -33,7 +33,7 @@ def test_documents_without_their_journal_are_left_alone(journal: dj.Journal, url
         for call in (db.versions, lambda: db.derive([1]), lambda: write(db, document(STUDENT, "2")), lambda: db.documents([1])):
             with pytest.raises(dj.NotInstalled) as missing:
                 call()
-            assert (missing.value.found, missing.value.needed) == (found, "0006")
+            assert (missing.value.found, missing.value.needed) == (found, "0007")
 
 
 @pytest.mark.acceptance("57")

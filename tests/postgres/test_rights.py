@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -39,7 +39,7 @@ Client = psycopg.Connection[Any]
 
 JOURNALS = ["DocumentChangeEvent", "IdentityChangeEvent", "DocumentDeleteEvent", "KeyChangeEvent"]
 READABLE = {"alembic_version", "DocumentDeleteEvent"}  # for the API: is it installed, and has a lifetime of a uuid ended
-OURS = [*JOURNALS, "JournalFloor", "ChangeConsumer", "ResourceDependency", "alembic_version"]
+OURS = [*JOURNALS, "JournalFloor", "ChangeConsumer", "FeedDatabase", "FeedGeneration", "ResourceDependency", "alembic_version"]
 
 
 @pytest.fixture
@@ -138,6 +138,26 @@ def test_a_reader_reads_everything_and_writes_nothing(written: dj.Journal, urls)
         for table in (*OURS, "Document", "ReferenceEdge", "DocumentCache", "ResourceKey"):
             with pytest.raises(psycopg.errors.InsufficientPrivilege):
                 reader.execute(f"DELETE FROM dms.{table}")
+
+
+def test_a_reader_follows_the_feed_and_only_the_installing_role_cuts_it(written: dj.Journal, urls, connections) -> None:
+    with dj.connect(urls["reader"]) as reader:
+        for scope in (dj.EntireCollection(), dj.LogicalPartition(STUDENT), dj.PhysicalPartition("1-0")):
+            assert reader.read_changes(dj.FeedRequest(scope)).events == written.read_changes(dj.FeedRequest(scope)).events
+        at = dj.FeedRequest(start=dj.AtTime(datetime(2020, 1, 1, tzinfo=UTC)), item_state=dj.NewItemStateMode.INCLUDE_IF_AVAILABLE)
+        assert len(reader.read_changes(at).events) == newest(written)
+        assert reader.list_physical_partitions() == written.list_physical_partitions()
+        token = reader.read_changes(dj.FeedRequest()).token
+        for refused in (lambda: reader.change_bucket_count(2), lambda: dj.DatabaseCheckpoint(reader, "index").save(token)):
+            with pytest.raises(dj.DatabaseRefused):
+                refused()
+    commit(connections[0], f'GRANT INSERT, UPDATE, DELETE ON dms.ChangeConsumer TO "{urls["reader"].username}"')
+    with dj.connect(urls["reader"]) as reader:
+        dj.DatabaseCheckpoint(reader, "index").save(token)
+        assert dj.DatabaseCheckpoint(reader, "index").load() == token
+    for other in ("writer", "pruner"):
+        with dj.connect(urls[other]) as nobody, pytest.raises(dj.DatabaseRefused):
+            nobody.read_changes(dj.FeedRequest())
 
 
 def test_a_pruner_prunes_and_keeps_the_consumers(written: dj.Journal, urls) -> None:

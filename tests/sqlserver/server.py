@@ -27,6 +27,7 @@ EMPTY = [
     *_JOURNALS,
     "UPDATE dms.JournalFloor SET ChangeVersion = 0, PrunedAt = NULL",
     "DELETE FROM dms.ChangeConsumer",
+    "DELETE FROM dms.FeedGeneration WHERE Generation > 1",
     "ALTER SEQUENCE dms.ChangeVersionSequence RESTART WITH 0",
     "DECLARE @none bigint = NEXT VALUE FOR dms.ChangeVersionSequence",
 ]

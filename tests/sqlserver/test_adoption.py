@@ -336,6 +336,7 @@ def test_a_write_between_a_batch_and_its_statement(
 @contextmanager
 def writers(url: str, shape: Shape, count: int = 3) -> Iterator[list[int]]:
     """Sessions that write as their program does, some of it rolled back; how many transactions of each were committed."""
+
     def statement_of(chance: random.Random) -> str:
         some, other = (
             f"(SELECT TOP (1) DocumentId FROM dms.Document WHERE DocumentId >= {chance.randint(1, 60)})" for _ in range(2)

@@ -23,12 +23,13 @@ pytestmark = pytest.mark.xdist_group("schemas")  # read once, for all of them
 
 TYPES = {  # SQL Server's, by PostgreSQL's
     "bigint": "bigint",
+    "integer": "int",
     "smallint": "smallint",
     "boolean": "bit",
     "uuid": "uniqueidentifier",
     "jsonb": "nvarchar(max)",
     "timestamp with time zone": "datetime2(7)",
-    **{f"character varying({length})": f"nvarchar({length})" for length in (6, 32, 64, 256)},
+    **{f"character varying({length})": f"nvarchar({length})" for length in (6, 32, 64, 256, 4096)},
 }
 
 # Why, and which lines: those of PostgreSQL alone begin with P, those of SQL Server alone with S. An asterisk is any text.
@@ -48,13 +49,15 @@ DIFFERENCES = {
         "P referenceedge: column parentresourcekeyid smallint",
         "S referenceedge: column parentresourcekeyid smallint default",
     ],
-    "Base64, insert or update, a revision: these are ASCII, which varchar holds in half the space.": [
+    "Base64, insert or update, a revision, a token: these are ASCII, which varchar holds in half the space.": [
         "P documentcache: column etag nvarchar(64)",
         "S documentcache: column etag varchar(64)",
         "P documentchangeevent: column operation nvarchar(6)",
         "S documentchangeevent: column operation varchar(6)",
         "P alembic_version: column version_num nvarchar(32)",
         "S alembic_version: column version_num varchar(32)",
+        "P changeconsumer: column feedtoken nvarchar(4096) null",
+        "S changeconsumer: column feedtoken varchar(4096) null",
     ],
 }
 

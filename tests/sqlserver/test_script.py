@@ -7,7 +7,7 @@ import pytest
 from dmsjournal import migrating, statements
 
 GUARD = "IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK;\nIF @@TRANCOUNT = 0 SET NOEXEC ON;"
-REVISIONS = ["0001", "0002", "0003", "0004", "0005", "0006"]
+REVISIONS = ["0001", "0002", "0003", "0004", "0005", "0006", "0007"]
 SCRIPTS = {"upgrade": ("head", False), "downgrade": ("head:base", True)}
 
 _QUOTED_OR_COMMENT = re.compile(r"('(?:[^']|'')*'|\"[^\"]*\"|\[[^\]]*\])|--[^\n]*|/\*.*?\*/", re.DOTALL)

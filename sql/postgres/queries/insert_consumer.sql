@@ -1,8 +1,8 @@
 -- sql/postgres/queries/insert_consumer.sql: registers a consumer; no row where the name is taken.
--- Binds: name; change_version (at most a horizon read before), document_id (exclusive). Gives: name.
+-- Binds: name; change_version (at most a horizon read before), document_id (exclusive); feed_token (null: none). Gives: name.
 INSERT INTO dms.ChangeConsumer
-    (Name, ChangeVersion, DocumentId, EventVersion, EventDocumentId, EventTransactionId, EventAt)
-SELECT CAST(:name AS varchar), CAST(:change_version AS bigint), CAST(:document_id AS bigint),
+    (Name, ChangeVersion, DocumentId, FeedToken, EventVersion, EventDocumentId, EventTransactionId, EventAt)
+SELECT CAST(:name AS varchar), CAST(:change_version AS bigint), CAST(:document_id AS bigint), CAST(:feed_token AS varchar),
        event.ChangeVersion, event.DocumentId, event.TransactionId, event.CreatedAt
 FROM (SELECT) AS one
 LEFT JOIN LATERAL (

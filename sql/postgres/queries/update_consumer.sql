@@ -1,7 +1,8 @@
 -- sql/postgres/queries/update_consumer.sql: moves a consumer; no row where it has moved past the place already, and may not go back.
--- Binds: name; change_version (at most a horizon read before), document_id (exclusive); backwards (true or false). Gives: name.
+-- Binds: name; change_version (at most a horizon read before), document_id (exclusive); feed_token (null: none); backwards (true or false). Gives: name.
 UPDATE dms.ChangeConsumer AS consumer
-SET ChangeVersion = CAST(:change_version AS bigint), DocumentId = CAST(:document_id AS bigint), UpdatedAt = clock_timestamp(),
+SET ChangeVersion = CAST(:change_version AS bigint), DocumentId = CAST(:document_id AS bigint),
+    FeedToken = CAST(:feed_token AS varchar), UpdatedAt = clock_timestamp(),
     EventVersion = event.ChangeVersion, EventDocumentId = event.DocumentId,
     EventTransactionId = event.TransactionId, EventAt = event.CreatedAt
 FROM (SELECT) AS one

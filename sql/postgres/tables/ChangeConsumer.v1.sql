@@ -8,6 +8,7 @@ CREATE TABLE dms.ChangeConsumer (
     EventVersion       bigint       NULL,
     EventDocumentId    bigint       NULL,
     EventTransactionId bigint       NULL,
-    EventAt            timestamptz  NULL
+    EventAt            timestamptz  NULL,
+    FeedToken          varchar(4096) NULL  -- of one that reads the feed; null for others, and after one was moved by hand
 );
 COMMENT ON TABLE dms.ChangeConsumer IS 'dmsjournal: how far each registered consumer has read';

@@ -1,10 +1,11 @@
 -- sql/sqlserver/queries/insert_consumer.sql: registers a consumer; no row where the name is taken.
--- Binds: name; change_version (at most a horizon read before), document_id (exclusive). Gives: name.
+-- Binds: name; change_version (at most a horizon read before), document_id (exclusive); feed_token (null: none). Gives: name.
 SET NOCOUNT ON;
-DECLARE @name nvarchar(256) = :name, @change_version bigint = :change_version, @document_id bigint = :document_id;
+DECLARE @name nvarchar(256) = :name, @change_version bigint = :change_version, @document_id bigint = :document_id,
+        @feed_token varchar(4096) = :feed_token;
 INSERT INTO dms.ChangeConsumer
-    (Name, ChangeVersion, DocumentId, EventVersion, EventDocumentId, EventTransactionId, EventAt)
-SELECT new.Name, @change_version, @document_id, event.ChangeVersion, event.DocumentId, event.TransactionId, event.CreatedAt
+    (Name, ChangeVersion, DocumentId, FeedToken, EventVersion, EventDocumentId, EventTransactionId, EventAt)
+SELECT new.Name, @change_version, @document_id, @feed_token, event.ChangeVersion, event.DocumentId, event.TransactionId, event.CreatedAt
 FROM (SELECT @name AS Name) AS new
 OUTER APPLY (
     SELECT TOP (1) either.ChangeVersion, either.DocumentId, either.TransactionId, either.CreatedAt

@@ -1,9 +1,10 @@
 -- sql/sqlserver/queries/update_consumer.sql: moves a consumer; no row where it has moved past the place already, and may not go back.
--- Binds: name; change_version (at most a horizon read before), document_id (exclusive); backwards (1 or 0). Gives: name.
+-- Binds: name; change_version (at most a horizon read before), document_id (exclusive); feed_token (null: none); backwards (1 or 0). Gives: name.
 SET NOCOUNT ON;
-DECLARE @name nvarchar(256) = :name, @change_version bigint = :change_version, @document_id bigint = :document_id, @backwards bit = :backwards;
+DECLARE @name nvarchar(256) = :name, @change_version bigint = :change_version, @document_id bigint = :document_id,
+        @feed_token varchar(4096) = :feed_token, @backwards bit = :backwards;
 UPDATE consumer
-SET ChangeVersion = @change_version, DocumentId = @document_id, UpdatedAt = SYSUTCDATETIME(),
+SET ChangeVersion = @change_version, DocumentId = @document_id, FeedToken = @feed_token, UpdatedAt = SYSUTCDATETIME(),
     EventVersion = event.ChangeVersion, EventDocumentId = event.DocumentId,
     EventTransactionId = event.TransactionId, EventAt = event.CreatedAt
 FROM dms.ChangeConsumer AS consumer

@@ -8,6 +8,7 @@ CREATE TABLE dms.ChangeConsumer (
     EventVersion       bigint        NULL,
     EventDocumentId    bigint        NULL,
     EventTransactionId bigint        NULL,
-    EventAt            datetime2(7)  NULL
+    EventAt            datetime2(7)  NULL,
+    FeedToken          varchar(4096) NULL  -- of one that reads the feed; null for others, and after one was moved by hand
 );
 EXEC sys.sp_addextendedproperty N'dmsjournal', N'how far each registered consumer has read', N'SCHEMA', N'dms', N'TABLE', N'ChangeConsumer';

@@ -1,0 +1,43 @@
+"""Capabilities: what a provider of a feed can do, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from datetime import timedelta
+
+from dmsjournal.errors import UnsupportedCapability
+
+
+@dataclass(frozen=True, slots=True)
+class FeedCapabilities:
+    """What one provider can do. What it cannot raises UnsupportedCapability, with the remedy that stands in `remedies`.
+
+    `retention` is how long events are kept, None where that is up to who prunes. `history_check` says that a token notices a
+    restore to an earlier state. The others are named by what they let a request ask for.
+    """
+
+    entire_collection: bool
+    total_order: bool
+    physical_partitions: bool
+    partition_changes: bool
+    logical_partitions: bool
+    at_time: bool
+    filters: bool
+    item_state_included: bool
+    item_state_required: bool
+    history_check: bool
+    document_uuids: bool
+    retention: timedelta | None = None
+    remedies: Mapping[str, str] = field(default_factory=dict)
+
+    def need(self, capability: str) -> None:
+        """Raises UnsupportedCapability where the provider does not have it."""
+        if not getattr(self, capability):
+            raise UnsupportedCapability(
+                f"this feed has no {capability}", self.remedies.get(capability, "see FeedCapabilities, or read another provider")
+            )
+
+    def rows(self) -> dict[str, bool]:
+        """The capabilities by name."""
+        return {f.name: getattr(self, f.name) for f in fields(self) if isinstance(getattr(self, f.name), bool)}

@@ -1,0 +1,66 @@
+"""Events of the change feed: what happened to one document, in the shape that every provider gives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from uuid import UUID
+
+from dmsjournal.resources import ResourceKey
+
+
+class FeedEventType(StrEnum):
+    """What happened to the document.
+
+    A changed identity is an UPDATE. An indirect change, of what a document refers to, is no event.
+    """
+
+    CREATE = "CREATE"
+    UPDATE = "UPDATE"
+    DELETE = "DELETE"
+
+
+@dataclass(frozen=True, slots=True)
+class FeedKey:
+    """Which document: its uuid, its key values as of the event, and its id inside the database.
+
+    Portability: a provider without documents of its own gives `key_values` alone. A journal gives all three; the uuid and the
+    values are None only where a document has gone past the triggers, which `verify` finds.
+    """
+
+    document_uuid: UUID | None
+    key_values: Mapping[str, object] | None
+    document_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ItemState:
+    """The document's body after the event and before it, None where it is not known; a deleted document has none after.
+
+    Numbers that are not whole are Decimals. Portability: `before` needs a provider whose capabilities name it.
+    """
+
+    after: Mapping[str, object] | None
+    before: Mapping[str, object] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FeedEvent:
+    """One journaled change of one document.
+
+    `event_id` is the same at every read, on every node and after a restore of the same history: duplicates are told by it.
+    `change_version` orders the events of a scope, together with the document's id; versions have gaps. `timestamp` is UTC, of the
+    provider's clock, and orders nothing. `item_state` is None where it was not asked for or is not kept. `transaction_id` is the
+    database's, None where the provider has none. Source: docs/how-it-works.md, The feed.
+    """
+
+    event_id: UUID
+    key: FeedKey
+    resource: ResourceKey
+    type: FeedEventType
+    timestamp: datetime
+    change_version: int
+    item_state: ItemState | None = None
+    transaction_id: int | None = None

@@ -1,0 +1,84 @@
+"""Requests: which events of a feed to read, from where, and how many at once."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import get_args
+
+from dmsjournal.errors import InvalidRequest
+from dmsjournal.feed.events import FeedEventType
+from dmsjournal.feed.scopes import EntireCollection, FeedScope
+from dmsjournal.feed.starts import Beginning, StartPosition
+from dmsjournal.resources import ResourceKey
+from dmsjournal.windows import checked_size
+
+MAX_PAGE_SIZE = 10_000
+
+
+class NewItemStateMode(StrEnum):
+    """Whether an event carries the document's body.
+
+    INCLUDE_IF_AVAILABLE gives what the provider keeps: a journal has the current body only, and gives it where the event is the
+    document's latest. Portability: REQUIRE raises UnsupportedCapability where the provider does not keep each event's
+    (`item_state_required`).
+    """
+
+    OMIT = "OMIT"
+    INCLUDE_IF_AVAILABLE = "INCLUDE_IF_AVAILABLE"
+    REQUIRE = "REQUIRE"
+
+
+@dataclass(frozen=True, slots=True)
+class FeedFilter:
+    """Which events of the scope are wanted; None for all. Events that are filtered away are read past. Raises InvalidRequest."""
+
+    types: Collection[FeedEventType] | None = None
+    resources: Collection[ResourceKey] | None = None
+
+    def __post_init__(self) -> None:
+        self._freeze("types", FeedEventType)
+        self._freeze("resources", ResourceKey)
+
+    def _freeze(self, name: str, kind: type) -> None:
+        values = getattr(self, name)
+        if values is None:
+            return
+        if isinstance(values, str) or not isinstance(values, Collection) or not values:
+            raise InvalidRequest(f"filters.{name}", values, f"pass one {kind.__name__} or more, or None for all")
+        for value in values:
+            if not isinstance(value, kind):
+                raise InvalidRequest(f"filters.{name}", value, f"pass a {kind.__name__}")
+        object.__setattr__(self, name, frozenset(values))
+
+    def described(self) -> str:
+        """A text that is one filter's alone: what tokens are compared by."""
+        given = {name: sorted(map(str, values)) for name in ("types", "resources") if (values := getattr(self, name))}
+        return str(given)
+
+
+@dataclass(frozen=True, slots=True)
+class FeedRequest:
+    """Which events to read: a scope, where to start, and what of each.
+
+    Bounds: `max_page_size` is 1 to 10,000 events; a page may hold fewer before the end, or none. A token goes on with the scope and
+    the filters that it was made with; page size and item state may change. Raises InvalidRequest.
+    """
+
+    scope: FeedScope = field(default_factory=EntireCollection)
+    start: StartPosition = field(default_factory=Beginning)
+    item_state: NewItemStateMode = NewItemStateMode.OMIT
+    max_page_size: int = 500
+    filters: FeedFilter = field(default_factory=FeedFilter)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.scope, get_args(FeedScope)):
+            raise InvalidRequest("scope", self.scope, "pass EntireCollection(), a PhysicalPartition or a LogicalPartition")
+        if not isinstance(self.start, get_args(StartPosition)):
+            raise InvalidRequest("start", self.start, "pass Beginning(), Now(), AtTime(…) or FromToken(…)")
+        if not isinstance(self.item_state, NewItemStateMode):
+            raise InvalidRequest("item_state", self.item_state, f"pass one of {', '.join(NewItemStateMode)}")
+        if not isinstance(self.filters, FeedFilter):
+            raise InvalidRequest("filters", self.filters, "pass a FeedFilter")
+        checked_size("max_page_size", self.max_page_size, MAX_PAGE_SIZE)

@@ -1,0 +1,40 @@
+"""Where a time is in the journals: versions rise with time, but not strictly."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from dmsjournal.session import Session
+
+OVERLAP = timedelta(minutes=10)  # events whose times differ by more than this are in the order of their versions
+
+
+def first_at(session: Session, floor: int, horizon: int, at: datetime) -> int | None:
+    """The version of the first event above the floor, up to the horizon, whose time is not before `at`; None where there is none.
+
+    The versions are halved until one is found whose event is older than `at` by the overlap, and whose next half's is not; from
+    there on each event is looked at. Later events may be older: they come as well.
+    """
+    at = at.astimezone(UTC)
+    low, high = floor + 1, horizon  # what is below `low` is too old by the overlap
+    margin = at - OVERLAP if at - datetime.min.replace(tzinfo=UTC) > OVERLAP else at
+    while low < high:
+        middle = (low + high) // 2
+        found = _first(session, middle, high, None)
+        if found.change_version is None or found.created_at >= margin:
+            high = middle
+        else:
+            low = found.change_version + 1
+    version: int | None = _first(session, low, horizon, at).change_version
+    return version
+
+
+def is_preceded(session: Session, floor: int, version: int) -> bool:
+    """Whether an event is kept above the floor and below a version."""
+    return _first(session, floor + 1, version - 1, None).change_version is not None
+
+
+def _first(session: Session, from_version: int, max_version: int, at: datetime | None) -> Any:
+    text = None if at is None else at.replace(tzinfo=None).isoformat(timespec="microseconds")
+    return session.execute("feed_first_at", from_version=from_version, max_version=max_version, at=text).one()

@@ -1,0 +1,2 @@
+-- sql/postgres/tables/FeedDatabase.drop.sql
+DROP TABLE dms.FeedDatabase;

@@ -1,0 +1,2 @@
+-- sql/postgres/tables/FeedGeneration.drop.sql
+DROP TABLE dms.FeedGeneration;

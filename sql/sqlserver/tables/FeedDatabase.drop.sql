@@ -1,0 +1,2 @@
+-- sql/sqlserver/tables/FeedDatabase.drop.sql
+DROP TABLE dms.FeedDatabase;

@@ -1,0 +1,2 @@
+-- sql/sqlserver/tables/FeedGeneration.drop.sql
+DROP TABLE dms.FeedGeneration;

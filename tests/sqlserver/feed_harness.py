@@ -1,0 +1,36 @@
+"""The conformance suite of feeds on the tests' SQL Server, or what stands in for it:
+
+DMSJOURNAL_FEED_HARNESS=tests.sqlserver.feed_harness:TestsSqlServer pytest --pyargs dmsjournal.conformance
+"""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+from dmsjournal.conformance.databases import JournalSource
+from dmsjournal.conformance.harness import NotHere
+from tests.sqlserver.server import sqlserver
+
+
+class TestsSqlServer:
+    __test__ = False
+    name = "sqlserver"
+
+    def __init__(self) -> None:
+        self._stack = ExitStack()
+
+    def __enter__(self) -> "TestsSqlServer":
+        server = self._stack.enter_context(sqlserver())
+        if isinstance(server, str):
+            raise NotHere(server)
+        self._server = server
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stack.close()
+
+    @contextmanager
+    def source(self) -> Iterator[JournalSource]:
+        with self._server.copy_of_template() as url:
+            source = JournalSource(url)
+            yield source
+            source.provider.close()
