@@ -8,7 +8,7 @@ smaller ranges and looked at again. Where there are few events, all of them are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import NamedTuple
@@ -16,8 +16,9 @@ from typing import NamedTuple
 from dmsjournal.session import Session
 
 CROWD = 100_000  # documents at one version: where there are more, they are counted on their own
+CROWD_STEP = 1_000  # documents between two marks of a crowd
 
-_FINER = (1_000, 4_000, 8_000)  # ranges of each further look, all together
+_LOOKS = (1_000, 2_000, 4_000)  # ranges of each look after the first, all together
 
 
 class Mass(NamedTuple):
@@ -46,15 +47,20 @@ class Group(NamedTuple):
     heaviest: int
 
 
+# Some documents at a version, by id: (the number of it among them, from 1; its id). The last one is always there.
+Marks = Sequence[tuple[int, int]]
+
 # Ranges, and the most events to read of each: its first events, in order, in groups.
 Reader = Callable[[Sequence[Range], int], Sequence[Group]]
 
 
 @dataclass(frozen=True, slots=True)
 class Density:
-    """Masses that do not overlap, in order; `is_sampled` where not every event was counted."""
+    """Masses that do not overlap, in order; `is_sampled` where not every event was counted. `crowds`: the marks of versions with
+    many documents, one each CROWD_STEP."""
 
     masses: Sequence[Mass]
+    crowds: Mapping[int, Marks]
     is_sampled: bool
 
 
@@ -74,20 +80,18 @@ def density(session: Session, resource_key_ids: Sequence[int], is_everything: bo
 
     own = explored(events, window, counted=10_000, sample=64)
     renames = explored(identities, window, counted=5_000, sample=8)  # each costs a count of its parents
-    crowds = [
-        Mass(version, version, float(marks(session, resource_key_ids, version, CROWD)[-1][0]))
-        for version in sorted(own.crowds | renames.crowds)
-    ]
-    masses = laid_together([*own.masses, *own.rests], [*renames.masses, *renames.rests], crowds)
-    return Density(masses, bool(own.rests or renames.rests))
+    crowds = {version: marks(session, resource_key_ids, version, CROWD_STEP) for version in own.crowds | renames.crowds}
+    heavy = [Mass(version, version, float(found[-1][0])) for version, found in crowds.items()]
+    masses = laid_together([*own.masses, *own.rests], [*renames.masses, *renames.rests], heavy)
+    return Density(masses, crowds, bool(own.rests or renames.rests))
 
 
 def _listed(ranges: Sequence[Range]) -> list[dict[str, int]]:
     return [{"range": number, "first": first, "last": last} for number, (first, last) in enumerate(ranges)]
 
 
-def marks(session: Session, resource_key_ids: Sequence[int], version: int, step: int) -> list[tuple[int, int]]:
-    """Each step-th document at a version, and the last, by id: (its number, from 1; its id). (0, 0) where there is none."""
+def marks(session: Session, resource_key_ids: Sequence[int], version: int, step: int) -> Marks:
+    """Each step-th document at a version, and the last; (0, 0) where there is none."""
     found = session.execute("plan_version", resource_key_ids=list(resource_key_ids), version=version, step=step)
     return [(row.number, row.document_id) for row in found] or [(0, 0)]
 
@@ -101,18 +105,40 @@ class Explored(NamedTuple):
 
 
 def explored(read: Reader, window: Range, counted: int, sample: int) -> Explored:
-    """Reads the first `counted` events, then the first `sample` events of 1,000 ranges, then fewer of more."""
+    """Reads the first `counted` events; then the first ones of ranges of the rest, so that each look reads `sample` times a
+    thousand at most."""
     found = Explored([], [], set())
     _look(read, [window], counted, found)
-    for many in _FINER:
-        total = sum(mass.weight for mass in (*found.masses, *found.rests))
-        rests = [(rest, round(many * rest.weight / total)) for rest in found.rests]
-        ranges = [piece for rest, number in rests if number for piece in _cut(rest, number)]
+    for many in _LOOKS:
+        shares = _shares(found)
+        ranges = [piece for rest, share in shares if (number := round(many * share)) for piece in _cut(rest, number)]
         if not ranges:
             break
-        found.rests[:] = [rest for rest, number in rests if not number]
-        _look(read, ranges, sample * _FINER[0] // many, found)
+        found.rests[:] = [rest for rest, share in shares if not round(many * share)]
+        _look(read, ranges, max(2, sample * 1_000 // many), found)
     return found
+
+
+def _shares(found: Explored) -> list[tuple[Mass, float]]:
+    """The rests, each with its share of the next look, in all 1.0.
+
+    One half goes by how many events may lie there otherwise than is thought: those that are expected, and those that there would
+    be more or less, were all of it as dense as what follows. So the ends of a dense stretch are found. The other half goes by the
+    number of versions, where what neither end tells of can hide.
+    """
+    known = sorted([*found.masses, *found.rests])
+    following = {before: after for before, after in pairwise(known)}
+    doubts = []
+    for rest in found.rests:
+        after = following.get(rest)
+        density = after.weight / (after.last - rest.last) if after else 0.0
+        width = rest.last - rest.first + 1
+        doubts.append(rest.weight + abs(rest.weight - density * width))
+    widths = [rest.last - rest.first + 1 for rest in found.rests]
+    return [
+        (rest, doubt / sum(doubts) / 2 + width / sum(widths) / 2)
+        for rest, doubt, width in zip(found.rests, doubts, widths, strict=True)
+    ]
 
 
 def _cut(rest: Mass, number: int) -> Iterator[Range]:
@@ -145,22 +171,42 @@ def _add(range: Range, groups: list[Group], most: int, found: Explored) -> None:
         if reached < range.last:
             found.rests.append(Mass(reached + 1, range.last, float(most)))
     elif reached <= range.last:
-        found.rests.append(Mass(reached, range.last, _expected(groups, range.last - reached + 1)))
+        found.rests.append(Mass(reached, range.last, _expected(range, groups, range.last - reached + 1)))
 
 
-def _expected(groups: Sequence[Group], width: int) -> float:
+def _expected(range: Range, groups: Sequence[Group], width: int) -> float:
     """The weight of so many versions behind these events, were they as dense. The heaviest event says nothing of others."""
     events = sum(group.events for group in groups)
     heaviest = max(group.heaviest for group in groups)
     usual = (sum(group.weight for group in groups) - heaviest) / (events - 1) if events > 1 else heaviest
-    return usual * events * width / (groups[-1].last - groups[0].first + 1)
+    return usual * max(1, events - 1) * width / max(1, groups[-1].last - range.first)
 
 
 def laid_together(*layers: Sequence[Mass]) -> list[Mass]:
     """The masses of all layers, in order. Those of a layer do not overlap; where two layers do, masses are cut."""
-    masses = sorted(mass for layer in layers for mass in layer)
-    edges = sorted({edge for mass in masses for edge in (mass.first, mass.last + 1)})
     together: list[Mass] = []
+    for over in _overlapping(sorted(mass for layer in layers for mass in layer)):
+        together += over if len(over) == 1 else _cut_at_edges(over)
+    return together
+
+
+def _overlapping(masses: Sequence[Mass]) -> Iterator[list[Mass]]:
+    """The masses, in order, those together that overlap: mostly one."""
+    over: list[Mass] = []
+    last = 0
+    for mass in masses:
+        if over and mass.first > last:
+            yield over
+            over = []
+        over.append(mass)
+        last = mass.last if len(over) == 1 else max(last, mass.last)
+    if over:
+        yield over
+
+
+def _cut_at_edges(masses: Sequence[Mass]) -> Iterator[Mass]:
+    """Masses that overlap, in order, as masses that do not."""
+    edges = sorted({edge for mass in masses for edge in (mass.first, mass.last + 1)})
     here: list[Mass] = []  # of each layer one at most
     begun = 0
     for first, after in pairwise(edges):
@@ -170,5 +216,4 @@ def laid_together(*layers: Sequence[Mass]) -> list[Mass]:
             begun += 1
         if here:
             weight = sum(mass.weight * (after - first) / (mass.last - mass.first + 1) for mass in here)
-            together.append(Mass(first, after - 1, weight))
-    return together
+            yield Mass(first, after - 1, weight)

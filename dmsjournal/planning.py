@@ -13,7 +13,7 @@ from functools import cache
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
-from dmsjournal.density import Mass, Range, density, marks
+from dmsjournal.density import CROWD_STEP, Marks, Mass, Range, density, marks
 from dmsjournal.errors import InvalidRequest
 from dmsjournal.resources import ResourceKey
 from dmsjournal.session import Session
@@ -147,8 +147,8 @@ class _Cut(NamedTuple):
     before: float
 
 
-# A version and a number of documents: the marks of plan_version, one about so many.
-_Marks = Callable[[int, int], Sequence[tuple[int, int]]]
+# The marks of a version, one about so many documents or fewer.
+_MarksOf = Callable[[int, int], Marks]
 
 
 def check_sizes(parts: object, parameter: str, size: object) -> None:
@@ -178,7 +178,11 @@ def plan_changes(
     found = density(session, ids, is_everything, Range(first, last))
     total = sum(mass.weight for mass in found.masses)
     number = parts or min(MOST_PARTS, max(1, round(total / (events_per_part or EVENTS_PER_PART))))
-    marks_of = cache(lambda version, step: marks(session, ids, version, step))  # a version is read once for all of its cuts
+
+    @cache  # a version is read once for all of its cuts
+    def marks_of(version: int, step: int) -> Marks:
+        return found.crowds[version] if version in found.crowds and step >= CROWD_STEP else marks(session, ids, version, step)
+
     cuts = _cuts(found.masses, total / number, number, marks_of)
     return Plan(resources, is_everything, first, last, horizon, list(_parts(cuts, first, last, total)), found.is_sampled)
 
@@ -215,7 +219,7 @@ def equal_parts(
     return [(row.last, row.rows) for row in found]
 
 
-def _cuts(masses: Sequence[Mass], part: float, number: int, marks: _Marks) -> Collection[_Cut]:
+def _cuts(masses: Sequence[Mass], part: float, number: int, marks: _MarksOf) -> Collection[_Cut]:
     """The cuts between so many parts of that weight; fewer where versions stay whole, and none twice."""
     ends = list(accumulate(mass.weight for mass in masses))
     cuts: dict[tuple[int, int | None], _Cut] = {}
@@ -228,7 +232,7 @@ def _cuts(masses: Sequence[Mass], part: float, number: int, marks: _Marks) -> Co
     return cuts.values()
 
 
-def _cut(mass: Mass, before: float, wanted: float, part: float, marks: _Marks) -> _Cut:
+def _cut(mass: Mass, before: float, wanted: float, part: float, marks: _MarksOf) -> _Cut:
     """The cut in a mass, of which so much lies before it, that is next to the wanted weight."""
     share = min(1.0, (wanted - before) / mass.weight)
     if mass.first < mass.last:
@@ -236,7 +240,7 @@ def _cut(mass: Mass, before: float, wanted: float, part: float, marks: _Marks) -
         through = min(width, round(share * width))
         return _Cut(mass.first + through - 1, None, before + mass.weight * through / width)
     if mass.weight > _GRAIN * part:
-        found = marks(mass.first, max(1, int(part / 50)))
+        found = marks(mass.first, max(1, int(part / 25)))
         documents = found[-1][0]
         number, document_id = min(found, key=lambda mark: abs(mark[0] - share * documents))
         if number < documents:

@@ -16,9 +16,10 @@ documents AS (
     WHERE event.ChangeVersion = CAST(:version AS bigint) AND edge.ParentResourceKeyId IN (SELECT ResourceKeyId FROM wanted)
 ),
 numbered AS (
-    SELECT DocumentId, row_number() OVER (ORDER BY DocumentId) AS number, count(*) OVER () AS documents FROM documents
+    SELECT DocumentId, row_number() OVER (ORDER BY DocumentId) AS number, lead(DocumentId) OVER (ORDER BY DocumentId) IS NULL AS is_last
+    FROM documents
 )
 SELECT number, DocumentId AS document_id
 FROM numbered
-WHERE mod(number, CAST(:step AS bigint)) = 0 OR number = documents
+WHERE mod(number, CAST(:step AS bigint)) = 0 OR is_last
 ORDER BY number

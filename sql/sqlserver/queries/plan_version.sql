@@ -8,7 +8,7 @@ DECLARE @wanted TABLE (ResourceKeyId smallint NOT NULL PRIMARY KEY);
 INSERT INTO @wanted (ResourceKeyId) SELECT DISTINCT CAST(value AS smallint) FROM OPENJSON(@resource_key_ids);
 SELECT numbered.number, numbered.DocumentId AS document_id
 FROM (
-    SELECT either.DocumentId, ROW_NUMBER() OVER (ORDER BY either.DocumentId) AS number, COUNT_BIG(*) OVER () AS documents
+    SELECT either.DocumentId, ROW_NUMBER() OVER (ORDER BY either.DocumentId) AS number, LEAD(either.DocumentId) OVER (ORDER BY either.DocumentId) AS following
     FROM (
         SELECT own.DocumentId
         FROM dms.DocumentChangeEvent AS own
@@ -21,5 +21,5 @@ FROM (
         WHERE event.ChangeVersion = @version AND edge.ParentResourceKeyId IN (SELECT ResourceKeyId FROM @wanted)
     ) AS either
 ) AS numbered
-WHERE numbered.number % @step = 0 OR numbered.number = numbered.documents
+WHERE numbered.number % @step = 0 OR numbered.following IS NULL
 ORDER BY numbered.number;
