@@ -79,9 +79,13 @@ class PostgresServer:
                 self._execute(f"DROP DATABASE {name} WITH (FORCE)")
 
     def _execute(self, statement: str) -> None:
-        engine = sa.create_engine(self.embedded.url(), isolation_level="AUTOCOMMIT", poolclass=sa.NullPool)
-        with engine.connect() as connection:
+        with self._admin.connect() as connection:
             connection.exec_driver_sql(statement)
+
+    @cached_property
+    def _admin(self) -> sa.Engine:
+        """One connection for all databases that come and go; another one after a test that killed the server."""
+        return sa.create_engine(self.embedded.url(), isolation_level="AUTOCOMMIT", pool_size=1, pool_pre_ping=True)
 
 
 @pytest.fixture(scope="session")

@@ -79,13 +79,13 @@ class Cluster:
 
     def executors(self) -> list[psutil.Process]:
         """The processes that run tasks, which the workers started."""
-        return [
+        started = [
             child
             for worker in self.workers
             if worker.poll() is None
             for child in psutil.Process(worker.pid).children(recursive=True)
-            if any("CoarseGrainedExecutorBackend" in word for word in child.cmdline())
         ]
+        return [child for child in started if runs_tasks(child)]
 
     def stop(self) -> None:
         """Ends everything that was started here."""
@@ -112,6 +112,13 @@ class Cluster:
                 return found[found.re.groups]
             time.sleep(0.1)
         raise AssertionError(log.read_text(errors="replace"))
+
+
+def runs_tasks(process: psutil.Process) -> bool:
+    try:
+        return any("CoarseGrainedExecutorBackend" in word for word in process.cmdline())
+    except psutil.NoSuchProcess:  # it has just ended
+        return False
 
 
 def driver_jar() -> str:
