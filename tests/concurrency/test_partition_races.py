@@ -125,7 +125,7 @@ NOT_SEEN: Edit = ("functions/is_read_yet.v1", "WHERE reader LIKE", "WHERE false 
 def test_a_snapshot_that_a_later_session_adopted_keeps_its_rows(
     parted: Race, monkeypatch: pytest.MonkeyPatch, how: str, edits: list[Edit]
 ) -> None:
-    """It began after the open transactions were noted, and the one that exported the snapshot has ended when the part is to be dropped.
+    """It began after the open transactions were noted, and the one that exported the snapshot has ended when a part is dropped.
 
     The installing role sees that somebody has the snapshot. Where it may not see that, a lock of Spark's tasks is in the way.
     """
