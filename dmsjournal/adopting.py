@@ -230,8 +230,8 @@ class _Run:
             checks.append(partial(self._ask, "adopt_check_names"))
         if state.has_resource_key_id and state.has_resources:
             checks.append(partial(self._ask, "adopt_check_resources", has_names=state.has_names))
-        if state.has_stamps and not self.new_stamps:
-            checks.append(partial(self._ask, "adopt_check_stamps"))
+        if state.has_stamps:
+            checks.append(partial(self._ask, "adopt_check_stamps", new_stamps=self.new_stamps))
         found = []
         for check in checks:
             with suppress(NotInstalled) if misshapen else nullcontext(), translated():

@@ -8,11 +8,16 @@ WITH taken AS (
     WHERE attrelid = to_regclass('dms.Document') AND attname IN ('projectname', 'resourcename', 'resourceversion') AND NOT attisdropped
 ), extra AS (  -- columns of other programs
     SELECT t.name AS table_name, a.attname AS name, a.attnotnull AND NOT a.atthasdef AND a.attidentity = '' AS demanded,
-           n.has_names AND a.attname IN ('projectname', 'resourcename', 'resourceversion') AS is_name
+           n.has_names AND a.attname IN ('projectname', 'resourcename', 'resourceversion') AS is_name, a.attgenerated <> '' AS is_generated
     FROM pg_temp.fitted_table AS t
     JOIN pg_attribute AS a ON a.attrelid = t.found AND a.attnum > 0 AND NOT a.attisdropped
     CROSS JOIN named AS n
     WHERE NOT EXISTS (SELECT FROM pg_attribute AS m WHERE m.attrelid = t.model AND m.attname = a.attname AND m.attnum > 0)
+), content AS (  -- the names that are given: as they are, else folded as the server does it
+    SELECT DISTINCT ON (given.value) given.value AS given, extra.name, extra.is_generated
+    FROM jsonb_array_elements_text(CAST(:content_columns AS jsonb)) AS given (value)
+    LEFT JOIN extra ON extra.table_name = 'document' AND extra.name IN (given.value, lower(given.value))
+    ORDER BY given.value, extra.name = given.value DESC
 )
 SELECT 'obstacle' AS severity, 'dms.' || t.name AS subject, 'it is no ordinary table' AS found,
        'Move the rows into a table that is neither a view, nor partitioned, nor a child or parent of another table.' AS remedy
@@ -23,6 +28,16 @@ SELECT 'obstacle', 'dms.' || t.name, format('role %s does not own it, %s does', 
        'Adopt as the owner, or ALTER TABLE ... OWNER TO the installing role.'
 FROM pg_temp.fitted_table AS t JOIN pg_class AS c ON c.oid = t.found
 WHERE NOT pg_has_role(c.relowner, 'USAGE')
+UNION ALL
+SELECT 'obstacle', 'schema dms', format('role %s may not create anything there', current_user), format('GRANT CREATE ON SCHEMA dms TO %I.', current_user)
+WHERE NOT has_schema_privilege('dms', 'CREATE')
+UNION ALL
+SELECT 'obstacle', 'dms.' || t.name, 'it is unlogged: a crash empties it, and the journals stay', format('ALTER TABLE dms.%I SET LOGGED, in a maintenance window: it writes the table.', t.name)
+FROM pg_temp.fitted_table AS t JOIN pg_class AS c ON c.oid = t.found
+WHERE c.relpersistence = 'u'
+UNION ALL
+SELECT 'obstacle', 'dms.' || t.name, format('rule %s rewrites statements past the triggers', r.rulename), format('DROP RULE %I ON dms.%I: let a trigger do what it does.', r.rulename, t.name)
+FROM pg_temp.fitted_table AS t JOIN pg_class AS c ON c.oid = t.found AND c.relkind = 'r' JOIN pg_rewrite AS r ON r.ev_class = t.found
 UNION ALL
 SELECT 'obstacle', 'dms.' || t.name, 'row level security is forced on its owner, whose triggers must see every row',
        format('ALTER TABLE dms.%I NO FORCE ROW LEVEL SECURITY.', t.name)
@@ -93,9 +108,17 @@ WHERE s.seqrelid = to_regclass('dms.ChangeVersionSequence')
   AND (s.seqtypid <> 'bigint'::regtype OR s.seqincrement <> 1 OR s.seqcache <> 1 OR s.seqmin <> 1 OR s.seqmax <> 9223372036854775807
        OR s.seqcycle OR NOT pg_has_role(c.relowner, 'USAGE'))
 UNION ALL
-SELECT 'obstacle', 'dms.Document.' || value, 'there is no such column for --content-column, or the journal looks at it anyway', 'Name a column of your own.'
-FROM jsonb_array_elements_text(CAST(:content_columns AS jsonb))
-WHERE lower(value) NOT IN (SELECT name FROM extra WHERE table_name = 'document')
+SELECT 'obstacle', 'sequence dms.ChangeVersionSequence', format('it is at %s', at.value),
+       'Stamps end at 9223372036854775807, and go on above it. Set it back: adopt raises it above the documents'' versions.'
+FROM (SELECT CASE WHEN has_sequence_privilege(seqrelid, 'SELECT') THEN pg_sequence_last_value(seqrelid) END AS value
+      FROM pg_sequence WHERE seqrelid = to_regclass('dms.ChangeVersionSequence')) AS at
+WHERE at.value > 9000000000000000000
+UNION ALL
+SELECT 'obstacle', 'dms.Document.' || given, 'there is no such column for --content-column, or the journal looks at it anyway', 'Name a column of your own.'
+FROM content WHERE name IS NULL
+UNION ALL
+SELECT 'obstacle', 'dms.Document.' || given, 'it is generated, so that no trigger sees it change in time', 'Name the columns that it is made of.'
+FROM content WHERE is_generated
 UNION ALL
 SELECT 'note', format('dms.%s.%s', table_name, name), 'NOT NULL without a default: the Python writer does not know the column, and cannot insert',
        format('ALTER TABLE dms.%I ALTER COLUMN %I SET DEFAULT ..., or DROP NOT NULL, before it is used.', table_name, name)
@@ -111,8 +134,18 @@ SELECT 'note', 'dms.Document', format('an UPDATE of only %s is no change to the 
        'Let programs signal it (SET ContentVersion = ContentVersion + 1), or name what is content: --content-column.'
 FROM extra
 WHERE table_name = 'document' AND NOT is_name
-  AND name NOT IN (SELECT lower(value) FROM jsonb_array_elements_text(CAST(:content_columns AS jsonb)))
+  AND name NOT IN (SELECT name FROM content WHERE name IS NOT NULL)
 HAVING count(*) > 0
+UNION ALL
+SELECT 'note', format('dms.%s.%s', c.table_name, c.name), format('its default draws from %s, which is not its own', d.refobjid::regclass),
+       'Ids come from an identity from now on, which goes on above: programs must not draw them from the sequence themselves any more.'
+FROM pg_temp.fitted_column AS c
+JOIN pg_temp.fitted_table AS t ON t.name = c.table_name
+JOIN pg_attribute AS a ON a.attrelid = t.found AND a.attname = c.name
+JOIN pg_attrdef AS f ON f.adrelid = a.attrelid AND f.adnum = a.attnum
+JOIN pg_depend AS d ON d.classid = 'pg_attrdef'::regclass AND d.objid = f.oid AND d.refclassid = 'pg_class'::regclass
+JOIN pg_sequence AS s ON s.seqrelid = d.refobjid
+WHERE c.numbered AND c.found_identity = '' AND d.refobjid <> coalesce(to_regclass(pg_get_serial_sequence('dms.' || c.table_name, c.name)), 0)
 UNION ALL
 SELECT 'note', format('trigger %s on dms.%s', g.tgname, t.name), 'it stays, and sees the rows that the adoption fills',
        'One that changes ContentVersion, IdentityVersion or KeyValues makes each of its updates a change. Drop what the journal replaces.'
