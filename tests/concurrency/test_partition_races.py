@@ -29,8 +29,12 @@ SIZE = 50  # versions a part
 
 @pytest.fixture
 def parted(race: Race) -> Race:
-    """Thirty documents, in parts of fifty versions."""
     migrating.upgrade(race.url, options=["partitions"])
+    return in_parts(race)
+
+
+def in_parts(race: Race) -> Race:
+    """Thirty documents, in parts of fifty versions."""
     race.journal.partitions.ensure(versions=SIZE, ahead=2)
     race.committed(*[lambda w: w.create()] * 30)
     return race
