@@ -199,6 +199,8 @@ def _looked(sessions: Sessions, sample: float, progress: Progress | None) -> _Lo
         if any(deviation.code == "table-missing" for deviation in deviations):  # every statement needs the tables
             return _Looked(Verification(tally.findings(), sample=sample, **walker.rows), deviations, _State(0, []), _Again())
         state = _State.read(session)
+        if images.is_floor_missing(session):
+            tally.add("floor-missing", "DocumentImageFloor")
         for row in session.execute("verify_feed"):
             tally.add("feed-altered", f"{row.name} ({row.state})")
     for code, name in state.deviations():
@@ -421,6 +423,10 @@ class _Repairer:
                 self._stamp(_signal(document_id) for document_id in {row.document_id for row in found})
 
     def _images(self) -> None:
+        with self._writing() as session:
+            if images.is_floor_missing(session):
+                session.execute("enter_change")
+                session.execute("expire_images")
         for rows in self._walker().images():
             for part in _parts([{"change_version": row.change_version, "document_id": row.document_id} for row in rows]):
                 with self._writing() as session:

@@ -265,6 +265,15 @@ def test_what_was_pruned_or_repaired_meanwhile_does_not_come_back(
     assert commit(connections[0], left) == [(0,)]
 
 
+def test_a_program_from_before_the_option_repairs_beside_no_split(journal: dj.Journal, url: str) -> None:
+    """It may not change what a split has copied, also where it does not know yet that there are parts."""
+    populate(url, 10)
+    journal.versions()
+    migrating.upgrade(url, options=["partitions"])
+    with dj.connect(url) as other, other.partitions._alone(), pytest.raises(dj.Unavailable, match="another prune"):
+        journal.repair()
+
+
 def test_a_part_that_is_written_yet_is_not_split(journal: dj.Journal, old: History, connections: list[sa.Connection]) -> None:
     commit(connections[0], "UPDATE dms.Document SET ContentVersion = 0")  # 800 of them: from 2501 on
     assert newest(journal) == 3_300

@@ -1,6 +1,6 @@
 """Verify and repair on PostgreSQL: what the schema is made of, what takes an owner or a superuser, and who may run it."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 import sqlalchemy as sa
@@ -348,3 +348,47 @@ def test_images_are_said_to_be_whole_from_the_repair_of_their_triggers_on(url: s
         write(journal, document(PLAN, 1, body={"v": 3}))
         seen = newest(journal)
         assert journal.images([(unseen, 1), (seen, 1)]) == {(seen, 1): Image({"v": 2}, {"v": 3})}
+
+
+@pytest.mark.parametrize(
+    ("journal_name", "readers"),
+    [
+        ("DocumentChangeEvent", ["versions", "status", "changes", "plan", "feed", "prune"]),
+        ("IdentityChangeEvent", ["versions", "status", "changes", "plan", "prune"]),
+        ("KeyChangeEvent", ["key_changes", "feed", "prune"]),
+        ("DocumentDeleteEvent", ["deletes", "feed", "prune"]),
+    ],
+)
+def test_without_a_floor_nobody_is_given_a_short_answer(
+    journal: dj.Journal, url: str, connections, journal_name: str, readers: list[str]
+) -> None:
+    """The row is gone that says what was pruned: an error, never what is left (invariant 8)."""
+    populate(url)
+    read: dict[str, Callable[[], object]] = {
+        "versions": journal.versions,
+        "status": journal.status,
+        "changes": lambda: list(journal.changes(PLAN)),
+        "key_changes": lambda: list(journal.key_changes(PLAN)),
+        "deletes": lambda: list(journal.deletes(PLAN)),
+        "plan": lambda: journal.plan(PLAN),
+        "feed": lambda: journal.read_changes(dj.FeedRequest()),
+        "prune": lambda: journal.prune(3),
+    }
+    commit(connections[0], f"DELETE FROM dms.JournalFloor WHERE Journal = '{journal_name}'")
+    for name in readers:
+        with pytest.raises(dj.UnsupportedCapability, match=r"floor.*dmsjournal verify"):
+            read[name]()
+    assert found(journal.repair().found) == {"floor-missing": [journal_name]}
+    assert journal.verify().is_clean
+
+
+def test_a_lost_floor_of_images_is_found_and_becomes_a_new_one(url: str, connections) -> None:
+    migrating.upgrade(url, options=["images"])
+    populate(url)
+    with dj.connect(url) as journal:
+        commit(connections[0], "DELETE FROM dms.DocumentImageFloor")
+        with pytest.raises(dj.UnsupportedCapability, match="verify --repair"):
+            journal.images_since()
+        repair = journal.repair()
+        assert (found(repair.found), found(repair.left)) == ({"floor-missing": ["DocumentImageFloor"]}, {})
+        assert journal.images_since() == newest(journal)

@@ -3,4 +3,5 @@
 SET NOCOUNT ON;
 DECLARE @floor bigint;
 SET @floor = NEXT VALUE FOR dms.ChangeVersionSequence;
-UPDATE dms.DocumentImageFloor SET ChangeVersion = @floor;
+DELETE FROM dms.DocumentImageFloor;
+INSERT INTO dms.DocumentImageFloor (ChangeVersion) VALUES (@floor);
