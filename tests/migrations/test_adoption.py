@@ -325,6 +325,18 @@ def test_a_version_that_nothing_can_be_above_is_in_the_way_of_new_stamps_too(emp
 
 
 @pytest.mark.acceptance("57")
+@pytest.mark.parametrize("time", ["infinity", "-infinity", "10000-01-01", "0044-03-15 BC"])
+def test_a_time_that_no_program_can_read_is_in_the_way(empty: str, admin: sa.Connection, time: str) -> None:
+    """Else whatever derives from it is an error from then on."""
+    shape = SHAPES["versions and ids"]
+    shape.create(admin)
+    shape.fill(admin, documents=4, edges=0)
+    commit(admin, f"UPDATE dms.Document SET IdentityLastModifiedAt = '{time}' WHERE DocumentId = 3")
+    with pytest.raises(dj.AdoptionRefused, match=r"1 documents have an infinite .* such as document 3. Correct them"):
+        adopt(empty, dry_run=True)
+
+
+@pytest.mark.acceptance("57")
 def test_content_in_columns_with_any_name_but_a_generated_one(empty: str, admin: sa.Connection) -> None:
     shape = SHAPES["ids"]
     shape.create(admin)
@@ -339,6 +351,22 @@ def test_content_in_columns_with_any_name_but_a_generated_one(empty: str, admin:
         before = drawn(admin)
         commit(admin, f"UPDATE dms.Document SET {column} = 'new' WHERE DocumentId = 1")
         assert stamps(admin, 1)[0] == drawn(admin) == before + 1
+
+
+@pytest.mark.acceptance("57")
+def test_a_later_run_may_name_other_content_columns_and_they_are_looked_at(empty: str, admin: sa.Connection) -> None:
+    shape = SHAPES["ids"]
+    shape.create(admin)
+    shape.fill(admin, documents=4, edges=0)
+    commit(admin, "ALTER TABLE dms.Document ADD COLUMN Other text, ADD COLUMN Made text GENERATED ALWAYS AS ('x') STORED")
+    run_until(empty, "stamp and journal all documents")
+    for name, found in (("Nope", "there is no such column"), ("DocumentId", "the journal looks at it"), ("Made", "it is generated")):
+        with pytest.raises(dj.AdoptionRefused, match=f"dms.Document.{name}: .*{found}"):
+            adopt(empty, content_columns=[name])
+    adopt(empty, content_columns=["Other"])
+    before = drawn(admin)
+    commit(admin, "UPDATE dms.Document SET Other = 'new'")
+    assert drawn(admin) == before + 4
 
 
 @pytest.mark.acceptance("54")

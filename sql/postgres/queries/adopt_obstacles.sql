@@ -8,16 +8,11 @@ WITH taken AS (
     WHERE attrelid = to_regclass('dms.Document') AND attname IN ('projectname', 'resourcename', 'resourceversion') AND NOT attisdropped
 ), extra AS (  -- columns of other programs
     SELECT t.name AS table_name, a.attname AS name, a.attnotnull AND NOT a.atthasdef AND a.attidentity = '' AS demanded,
-           n.has_names AND a.attname IN ('projectname', 'resourcename', 'resourceversion') AS is_name, a.attgenerated <> '' AS is_generated
+           n.has_names AND a.attname IN ('projectname', 'resourcename', 'resourceversion') AS is_name
     FROM pg_temp.fitted_table AS t
     JOIN pg_attribute AS a ON a.attrelid = t.found AND a.attnum > 0 AND NOT a.attisdropped
     CROSS JOIN named AS n
     WHERE NOT EXISTS (SELECT FROM pg_attribute AS m WHERE m.attrelid = t.model AND m.attname = a.attname AND m.attnum > 0)
-), content AS (  -- the names that are given: as they are, else folded as the server does it
-    SELECT DISTINCT ON (given.value) given.value AS given, extra.name, extra.is_generated
-    FROM jsonb_array_elements_text(CAST(:content_columns AS jsonb)) AS given (value)
-    LEFT JOIN extra ON extra.table_name = 'document' AND extra.name IN (given.value, lower(given.value))
-    ORDER BY given.value, extra.name = given.value DESC
 )
 SELECT 'obstacle' AS severity, 'dms.' || t.name AS subject, 'it is no ordinary table' AS found,
        'Move the rows into a table that is neither a view, nor partitioned, nor a child or parent of another table.' AS remedy
@@ -114,12 +109,6 @@ FROM (SELECT CASE WHEN has_sequence_privilege(seqrelid, 'SELECT') THEN pg_sequen
       FROM pg_sequence WHERE seqrelid = to_regclass('dms.ChangeVersionSequence')) AS at
 WHERE at.value > 9000000000000000000
 UNION ALL
-SELECT 'obstacle', 'dms.Document.' || given, 'there is no such column for --content-column, or the journal looks at it anyway', 'Name a column of your own.'
-FROM content WHERE name IS NULL
-UNION ALL
-SELECT 'obstacle', 'dms.Document.' || given, 'it is generated, so that no trigger sees it change in time', 'Name the columns that it is made of.'
-FROM content WHERE is_generated
-UNION ALL
 SELECT 'note', format('dms.%s.%s', table_name, name), 'NOT NULL without a default: the Python writer does not know the column, and cannot insert',
        format('ALTER TABLE dms.%I ALTER COLUMN %I SET DEFAULT ..., or DROP NOT NULL, before it is used.', table_name, name)
 FROM extra
@@ -134,7 +123,7 @@ SELECT 'note', 'dms.Document', format('an UPDATE of only %s is no change to the 
        'Let programs signal it (SET ContentVersion = ContentVersion + 1), or name what is content: --content-column.'
 FROM extra
 WHERE table_name = 'document' AND NOT is_name
-  AND name NOT IN (SELECT name FROM content WHERE name IS NOT NULL)
+  AND NOT EXISTS (SELECT FROM jsonb_array_elements_text(CAST(:content_columns AS jsonb)) AS given (value) WHERE name IN (given.value, lower(given.value)))
 HAVING count(*) > 0
 UNION ALL
 SELECT 'note', format('dms.%s.%s', c.table_name, c.name), format('its default draws from %s, which is not its own', d.refobjid::regclass),
