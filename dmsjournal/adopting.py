@@ -230,6 +230,8 @@ class _Run:
         checks: list[Callable[[], Any]] = [partial(self._ask, "adopt_check_documents")]
         if state.has_edges:
             checks.append(partial(self._ask, "adopt_check_edges"))
+        if state.has_cache:
+            checks.append(partial(self._ask, "adopt_check_cache"))
         if state.has_names:
             checks.append(partial(self._ask, "adopt_check_names"))
         if state.has_resource_key_id and state.has_resources:

@@ -34,7 +34,7 @@ MEANINGS = {
     ),
     "table-altered": Meaning(
         "A table is such that rows are lost in a crash, or written or hidden past the triggers.",
-        "SET LOGGED, NO FORCE ROW LEVEL SECURITY, NO INHERIT or DROP RULE, as the state says; then verify again",
+        "SET LOGGED, NO FORCE ROW LEVEL SECURITY, NO INHERIT, DROP RULE, or another name for the trigger, as the state says",
         False,
     ),
     "index-missing": Meaning(

@@ -283,6 +283,17 @@ SPOILED = {
         "sequence dms.ChangeVersionSequence: it is at 9223372036854775800.*Set it back",
     ),
     "an unlogged table": ("ALTER TABLE dms.ReferenceEdge SET UNLOGGED", "dms.referenceedge: it is unlogged.*SET LOGGED"),
+    "a trigger after ours": (
+        "CREATE FUNCTION dms.theirs() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.ContentVersion := 5; RETURN NEW; END';"
+        " CREATE TRIGGER zzz BEFORE UPDATE ON dms.Document FOR EACH ROW EXECUTE FUNCTION dms.theirs()",
+        "trigger zzz on dms.document: it fires after ours.*RENAME TO",
+    ),
+    "a body of no document": (
+        "CREATE TABLE dms.DocumentCache (DocumentId bigint PRIMARY KEY, DocumentJson jsonb NOT NULL, Etag varchar(64) NOT NULL,"
+        " LastModifiedAt timestamptz NOT NULL, ComputedVersion bigint NOT NULL); "
+        "INSERT INTO dms.DocumentCache VALUES (999, '{}', 'x', now(), 0)",
+        "1 bodies are of no document, such as 999.*DELETE FROM dms.DocumentCache",
+    ),
     "a rule": (
         "CREATE RULE theirs AS ON UPDATE TO dms.Document DO INSTEAD NOTHING",
         "dms.document: rule theirs rewrites statements.*DROP RULE theirs",
@@ -360,7 +371,11 @@ def test_a_later_run_may_name_other_content_columns_and_they_are_looked_at(empty
     shape.fill(admin, documents=4, edges=0)
     commit(admin, "ALTER TABLE dms.Document ADD COLUMN Other text, ADD COLUMN Made text GENERATED ALWAYS AS ('x') STORED")
     run_until(empty, "stamp and journal all documents")
-    for name, found in (("Nope", "there is no such column"), ("DocumentId", "the journal looks at it"), ("Made", "it is generated")):
+    for name, found in (
+        ("Nope", "there is no such column"),
+        ("DocumentId", "the journal looks at it"),
+        ("Made", "it is generated"),
+    ):
         with pytest.raises(dj.AdoptionRefused, match=f"dms.Document.{name}: .*{found}"):
             adopt(empty, content_columns=[name])
     adopt(empty, content_columns=["Other"])

@@ -95,6 +95,12 @@ SELECT 'obstacle', format('trigger %s on dms.%s', g.tgname, t.name), 'the name i
 FROM pg_temp.fitted_table AS t JOIN pg_trigger AS g ON g.tgrelid = t.found AND NOT g.tgisinternal
 WHERE g.tgname IN (SELECT value FROM jsonb_array_elements_text(CAST(:triggers AS jsonb)))
 UNION ALL
+SELECT 'obstacle', format('trigger %s on dms.%s', g.tgname, t.name), 'it fires after ours, by its name, and may overwrite what they set',
+       format('ALTER TRIGGER %I ON dms.%I RENAME TO ..., a name before zz_, or drop it.', g.tgname, t.name)
+FROM pg_temp.fitted_table AS t JOIN pg_trigger AS g ON g.tgrelid = t.found AND NOT g.tgisinternal
+WHERE g.tgtype & 3 = 3 AND g.tgtype & 20 <> 0  -- before, each row; insert or update
+  AND g.tgname > CAST((SELECT min(value) FROM jsonb_array_elements_text(CAST(:triggers AS jsonb)) WHERE value LIKE 'zz\_' || t.name || '\_%') AS name)
+UNION ALL
 SELECT 'obstacle', 'sequence dms.ChangeVersionSequence',
        format('it is %s by %s, cache %s, from %s to %s%s', s.seqtypid::regtype, s.seqincrement, s.seqcache, s.seqmin, s.seqmax, CASE WHEN s.seqcycle THEN ', cycling' END),
        'ALTER SEQUENCE dms.ChangeVersionSequence AS bigint INCREMENT BY 1 CACHE 1 MINVALUE 1 NO MAXVALUE NO CYCLE; as its owner.'

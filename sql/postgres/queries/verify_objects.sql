@@ -14,6 +14,12 @@ SELECT 'table' AS kind, CAST(tables.relname AS text) AS name, CAST(NULL AS text)
             WHEN tables.is_hidden THEN 'hides rows from its owner (FORCE ROW LEVEL SECURITY)'
             WHEN tables.relkind = 'r' AND EXISTS (SELECT FROM pg_inherits WHERE tables.oid IN (inhparent, inhrelid))
             THEN 'shares rows with another table (INHERITS)'
+            WHEN EXISTS (
+                SELECT FROM pg_trigger AS ours JOIN pg_trigger AS later ON later.tgrelid = ours.tgrelid AND later.tgname > ours.tgname
+                WHERE ours.tgrelid = tables.oid AND NOT later.tgisinternal AND later.tgenabled <> 'D'
+                  AND ours.tgname IN ('zz_document_stampinsert', 'zz_document_stampupdate', 'zz_referenceedge_parentresource')
+                  AND later.tgtype & 3 = 3 AND later.tgtype & ours.tgtype & 20 <> 0)  -- before, each row; the same event
+            THEN 'has a trigger that fires after ours, and may overwrite stamps'
             WHEN EXISTS (SELECT FROM pg_rewrite WHERE ev_class = tables.oid) THEN 'has a rule that rewrites statements' ELSE 'ok' END AS state
 FROM tables WHERE tables.relkind IN ('r', 'p') AND NOT tables.is_part
 UNION ALL

@@ -1,7 +1,8 @@
--- sql/sqlserver/queries/adopt_state.sql: how far an adoption is. Gives: has_documents, has_edges, is_begun, has_versions (whether
+-- sql/sqlserver/queries/adopt_state.sql: how far an adoption is. Gives: has_documents, has_edges, has_cache, is_begun, has_versions (whether
 -- dms.alembic_version is there, and ours), has_stamps, has_times, has_names, has_resource_key_id, has_resources.
 SELECT CASE WHEN OBJECT_ID(N'dms.Document') IS NULL THEN 0 ELSE 1 END AS has_documents,
        CASE WHEN OBJECT_ID(N'dms.ReferenceEdge') IS NULL THEN 0 ELSE 1 END AS has_edges,
+       CASE WHEN OBJECT_ID(N'dms.DocumentCache') IS NULL THEN 0 ELSE 1 END AS has_cache,
        CASE WHEN OBJECT_ID(N'dms.ResourceKey') IS NULL THEN 0 ELSE 1 END AS has_resources,
        CASE WHEN OBJECT_ID(N'dms.Adoption') IS NULL THEN 0 ELSE 1 END AS is_begun,
        CASE WHEN EXISTS (
