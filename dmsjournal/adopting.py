@@ -211,10 +211,14 @@ class _Run:
 
     def _checked(self, switched: bool) -> list[Finding]:
         """The notes. Raises AdoptionRefused, with the whole list."""
-        if switched:  # it was checked then, and nothing that was wrong can come back
+        columns = self._of_catalog("adopt_content_obstacles", content_columns=self.content_columns)
+        obstacles = [_finding(row) for row in columns]
+        if switched:  # the rest was checked then, and nothing that was wrong can come back
+            if obstacles:
+                raise AdoptionRefused(obstacles)
             return []
         findings = self._of_catalog("adopt_obstacles", **_needed(self.engine), content_columns=self.content_columns)
-        obstacles = [_finding(row) for row in findings if row.severity == "obstacle"]
+        obstacles += [_finding(row) for row in findings if row.severity == "obstacle"]
         obstacles += self._of_rows(bool(obstacles))
         if obstacles:
             raise AdoptionRefused(obstacles)
@@ -226,12 +230,16 @@ class _Run:
         checks: list[Callable[[], Any]] = [partial(self._ask, "adopt_check_documents")]
         if state.has_edges:
             checks.append(partial(self._ask, "adopt_check_edges"))
+        if state.has_cache:
+            checks.append(partial(self._ask, "adopt_check_cache"))
         if state.has_names:
             checks.append(partial(self._ask, "adopt_check_names"))
         if state.has_resource_key_id and state.has_resources:
             checks.append(partial(self._ask, "adopt_check_resources", has_names=state.has_names))
-        if state.has_stamps and not self.new_stamps:
-            checks.append(partial(self._ask, "adopt_check_stamps"))
+        if state.has_stamps:
+            checks.append(partial(self._ask, "adopt_check_stamps", new_stamps=self.new_stamps))
+        if state.has_times:
+            checks.append(partial(self._ask, "adopt_check_times"))
         found = []
         for check in checks:
             with suppress(NotInstalled) if misshapen else nullcontext(), translated():

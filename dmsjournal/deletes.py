@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from dmsjournal.floors import floor_of
 from dmsjournal.pages import refuse_expired
 from dmsjournal.session import Session
 from dmsjournal.walks import VersionPage
@@ -34,7 +35,7 @@ def deletes_page(
     found = session.execute(
         "deletes", resource_key_id=resource_key_id, after_version=after, max_version=through, page_size=limit
     ).all()
-    refuse_expired(window, found[0].floor)
+    refuse_expired(window, floor_of(found, "DocumentDeleteEvent"))
     items = [
         Delete(row.document_id, row.document_uuid, row.change_version, row.key_values, row.deleted_at)
         for row in found

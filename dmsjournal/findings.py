@@ -27,6 +27,16 @@ MEANINGS = {
     ),
     "view-missing": Meaning("The view is missing.", "repair makes it again; run grants.sql afterwards"),
     "view-altered": Meaning("The view is not as shipped.", "repair replaces it"),
+    "table-missing": Meaning(
+        "A table is missing: nothing else was looked at.",
+        "restore schema dms as a whole, or dmsjournal downgrade and upgrade",
+        False,
+    ),
+    "table-altered": Meaning(
+        "A table is such that rows are lost in a crash, or written or hidden past the triggers.",
+        "SET LOGGED, NO FORCE ROW LEVEL SECURITY, NO INHERIT, DROP RULE, or another name for the trigger, as the state says",
+        False,
+    ),
     "index-missing": Meaning(
         "An index is missing: answers are right and slow.",
         "create it as sql/<engine>/tables/ has it, without blocking writers",
@@ -39,7 +49,7 @@ MEANINGS = {
     ),
     "sequence-missing": Meaning("The sequence is missing: nobody can write.", "restore schema dms as a whole", False),
     "sequence-altered": Meaning(
-        "The sequence does not rise by 1, starts over, or is cached for each session.", "repair sets it right"
+        "The sequence does not rise by 1, ends or starts over, or is cached for each session.", "repair sets it right"
     ),
     "owner-differs": Meaning(
         "An object belongs to another role than the documents do: triggers run with its rights.",
@@ -62,6 +72,11 @@ MEANINGS = {
         "A journal has no floor: what was pruned is not known.", "repair expires the journal: consumers read in full"
     ),
     "floor-contradicted": Meaning("There are events at or below a floor that says they were pruned.", "repair removes them"),
+    "feed-altered": Meaning(
+        "What tells feeds which database this is, or its buckets, is incomplete: feeds are refused, or read wrong parts.",
+        "restore the rows of the table; without them, insert them as sql/<engine>/tables/ does, and let feeds begin anew",
+        False,
+    ),
     "consumer-ahead": Meaning(
         "A consumer has passed versions that the database does not hold: it was restored to an earlier state.",
         "docs/dba/restore.md, a restore goes back in time",
@@ -104,6 +119,9 @@ MEANINGS = {
     "dependency-missing": Meaning(
         "That one resource refers to another is not recorded: pages do not look at its identity events.",
         "repair records it and stamps the parents that were missed",
+    ),
+    "maximum-stale": Meaning(
+        "A document's MaxDepIdentityVersion is below what it refers to: pages miss it.", "repair stamps the document"
     ),
     "image-without-event": Meaning(
         "An image is of no event that the journals hold: nobody asks for it.", "repair removes it; find out who wrote it"

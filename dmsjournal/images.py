@@ -34,7 +34,20 @@ def read_images(session: Session, events: Iterable[Event]) -> dict[Event, Image]
 def images_since(session: Session) -> int:
     """The version above which every change of a body has its image: where the option was added. Raises UnsupportedCapability."""
     require(session, OPTION)
-    return int(session.execute("images_since").scalar_one())
+    since = _since(session)
+    if since is None:
+        raise UnsupportedCapability("from where on images are whole is not known", "dmsjournal verify --repair")
+    return since
+
+
+def is_floor_missing(session: Session) -> bool:
+    """Whether the database has the option, and somebody deleted the version above which images are whole."""
+    return OPTION in session.options and _since(session) is None
+
+
+def _since(session: Session) -> int | None:
+    found: int | None = session.execute("images_since").scalar_one()
+    return found
 
 
 def require(session: Session, option: str) -> None:

@@ -31,7 +31,7 @@ from dmsjournal.horizon import Horizon
 from dmsjournal.images import Event, Image, images_since, read_images
 from dmsjournal.key_changes import KeyChange, key_changes_page
 from dmsjournal.pages import Change, ChangePage, change_page, refuse_expired, snapshot_page
-from dmsjournal.partitioning import OPTION, Partitions
+from dmsjournal.partitioning import Partitions
 from dmsjournal.planning import Plan, SnapshotPlan
 from dmsjournal.registry import Registry
 from dmsjournal.resources import ResourceKey
@@ -521,9 +521,7 @@ class Journal:
         What cannot be told any more is recorded as expiry: that consumer gets CheckpointExpired, and reads in full. Each step is a
         short transaction, and can be run again. The installing role's. Raises Unavailable where a lock is not to be had in 5 s.
         """
-        if OPTION not in self._options:
-            return verifying.repair(self._session, progress)
-        with self._connection() as conn, pruning.alone(conn, self._engine):  # what a split has copied must not change
+        with self._connection() as conn, self.partitions.kept_whole(conn):
             return verifying.repair(self._session, progress)
 
 

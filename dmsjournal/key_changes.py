@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from dmsjournal.floors import floor_of
 from dmsjournal.pages import refuse_expired
 from dmsjournal.session import Session
 from dmsjournal.walks import VersionPage
@@ -37,7 +38,7 @@ def key_changes_page(
         max_version=through,
         page_size=limit,
     ).all()
-    refuse_expired(window, found[0].floor)
+    refuse_expired(window, floor_of(found, "KeyChangeEvent"))
     events = [row for row in found if row.document_id is not None]
     items = [
         KeyChange(row.document_id, row.document_uuid, row.change_version, row.old_key_values, row.new_key_values, row.changed_at)

@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from dmsjournal.errors import CheckpointExpired, InvalidRequest
+from dmsjournal.floors import floor_of
 from dmsjournal.resources import ResourceKey
 from dmsjournal.session import Session
 from dmsjournal.windows import Cursor, Window
@@ -52,7 +53,7 @@ def change_page(
         max_version=through,
         page_size=limit + 1,  # one more, so that the last page knows that it is
     )
-    refuse_expired(window, found[0].floor)
+    refuse_expired(window, floor_of(found, "DocumentChangeEvent or IdentityChangeEvent"))
     items = [Change(row.document_id, row.document_uuid, row.change_version) for row in found if row.document_id is not None]
     if len(items) > limit:
         items = items[:limit]
@@ -68,7 +69,7 @@ def _scanned(session: Session, **binds: object) -> Sequence[Any]:
     """The rows of change_page: from the stored versions where the database has them and they are exact, else from the journals."""
     if "max_dep_identity_version" in session.options:
         found = session.execute("change_page_stored", **binds).all()
-        if found[0].is_exact:
+        if found and found[0].is_exact:
             return found
     return session.execute("change_page", **binds).all()
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -167,12 +167,26 @@ class Partitions:
             with alone(conn, self._engine):
                 yield conn
 
-    def _checked(self, conn: sa.Connection) -> Session:
-        """A session. Raises UnsupportedCapability for a database without the option, whatever was known of it before."""
+    @contextmanager
+    def kept_whole(self, conn: sa.Connection) -> Iterator[None]:
+        """Within it nobody splits a part: what a split has copied must not change. Without the option there is nothing to keep."""
+        from dmsjournal.pruning import alone
+
+        with conn.begin():
+            has_parts = self._has_parts(Session(conn, self._engine))
+        with alone(conn, self._engine) if has_parts else nullcontext():
+            yield
+
+    def _has_parts(self, session: Session) -> bool:
+        """Whether the database has the option by now, whatever was known of it before."""
         from dmsjournal.revisions import option_of
 
+        return OPTION in {option_of(revision) for revision in session.execute("revisions").scalars()}
+
+    def _checked(self, conn: sa.Connection) -> Session:
+        """A session. Raises UnsupportedCapability for a database without the option."""
         session = Session(conn, self._engine)
-        if OPTION not in {option_of(revision) for revision in session.execute("revisions").scalars()}:
+        if not self._has_parts(session):
             raise UnsupportedCapability("the journals have no partitions", f"dmsjournal upgrade --with {OPTION}")
         return session
 

@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import Any
 
 from dmsjournal.consumers import consumer_of
+from dmsjournal.floors import Floors
 from dmsjournal.horizon import Horizon
 from dmsjournal.session import Session
 from dmsjournal.windows import MAX_VERSION, ChangeVersions
@@ -132,7 +133,7 @@ def read_status(session: Session, horizon: Horizon) -> Status:
     newest = horizon.read(session, "begin_page")
     hidden = tuple(Hidden(row.part, row.what, row.remedy) for row in session.execute("status_hidden"))
     journals = session.execute("status_journals").all()
-    floors = {row.journal: row.floor for row in journals}
+    floors = Floors({row.journal: row.floor for row in journals})
     events = _Events(session, floors["DocumentChangeEvent"] + 1, newest, server.now)
     history = events.history()
     growth = events.rows_since([events.first_since(server.now - period, history) for period in (_HOUR, _DAY)])

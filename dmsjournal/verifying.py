@@ -78,7 +78,8 @@ def verify(sessions: Sessions, sample: float | None = None, progress: Progress |
 def repair(sessions: Sessions, progress: Progress | None = None) -> Repair:
     """See Journal.repair."""
     found = _looked(sessions, 1.0, progress)
-    if any(finding.is_repaired for finding in found.verification.findings):
+    codes = {finding.code for finding in found.verification.findings}
+    if "table-missing" not in codes and any(finding.is_repaired for finding in found.verification.findings):
         _Repairer(sessions, found, progress or _silent).run()
         return Repair(found.verification, _looked(sessions, 1.0, progress).verification)
     return Repair(found.verification, found.verification)
@@ -193,9 +194,15 @@ def _looked(sessions: Sessions, sample: float, progress: Progress | None) -> _Lo
     tally, walker = _Tally(), _Walker(sessions, sample, progress or _silent)
     with sessions() as session:
         deviations = installed.deviations(session)
+        for deviation in deviations:
+            tally.add(deviation.code, str(deviation))
+        if any(deviation.code == "table-missing" for deviation in deviations):  # every statement needs the tables
+            return _Looked(Verification(tally.findings(), sample=sample, **walker.rows), deviations, _State(0, []), _Again())
         state = _State.read(session)
-    for deviation in deviations:
-        tally.add(deviation.code, str(deviation))
+        if images.is_floor_missing(session):
+            tally.add("floor-missing", "DocumentImageFloor")
+        for row in session.execute("verify_feed"):
+            tally.add("feed-altered", f"{row.name} ({row.state})")
     for code, name in state.deviations():
         tally.add(code, name)
     again = state.again()
@@ -237,8 +244,11 @@ class _Walker:
         self.rows = dict.fromkeys((*WALKS, "images"), 0)  # that were looked at
 
     def documents(self, again: dict[str, Any]) -> Iterator[list[Any]]:
+        has_maxima = self._has("max_dep_identity_version")
         for batch in self._batches("documents"):
             yield self._read("verify_documents", **batch, **again)
+            if has_maxima:
+                yield self._read("verify_maxima", **batch)
 
     def edges(self) -> Iterator[list[Any]]:
         for batch in self._batches("edges"):
@@ -262,10 +272,12 @@ class _Walker:
 
     def images(self) -> Iterator[list[Any]]:
         """Images without an event, where the database has the option."""
-        with self._sessions() as session:
-            has_images = images.OPTION in session.options
-        for batch in self._batches("images", "verify_image_batch") if has_images else ():
+        for batch in self._batches("images", "verify_image_batch") if self._has(images.OPTION) else ():
             yield self._read("verify_images", **batch)
+
+    def _has(self, option: str) -> bool:
+        with self._sessions() as session:
+            return option in session.options
 
     def _not_buried(self, gone: dict[int, dict[str, Any]], told: set[int]) -> list[Any]:
         wanted = list(gone.values())
@@ -342,6 +354,9 @@ class _Repairer:
             for text in installed.replacements(session, self._found.deviations):
                 for batch in statements.batches(text):
                     migrating.run_batch(session.conn, batch)
+            if installed.is_of_option(session, images.OPTION, self._found.deviations):
+                session.execute("enter_change")
+                session.execute("expire_images")
 
     def _sequence(self) -> None:
         if self._codes & {"sequence-altered", "sequence-behind"}:
@@ -408,6 +423,10 @@ class _Repairer:
                 self._stamp(_signal(document_id) for document_id in {row.document_id for row in found})
 
     def _images(self) -> None:
+        with self._writing() as session:
+            if images.is_floor_missing(session):
+                session.execute("enter_change")
+                session.execute("expire_images")
         for rows in self._walker().images():
             for part in _parts([{"change_version": row.change_version, "document_id": row.document_id} for row in rows]):
                 with self._writing() as session:

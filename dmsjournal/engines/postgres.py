@@ -70,6 +70,7 @@ _FUNCTION = re.compile(r"^(CREATE (?:OR REPLACE )?FUNCTION dms\.(\w+).*?\$\$.*?\
 _TRIGGER = re.compile(r"(CREATE (?:OR REPLACE )?(?:CONSTRAINT )?TRIGGER (\w+).*?;)", re.DOTALL)
 _CONSTRAINT_TRIGGER = re.compile(r"^(CREATE CONSTRAINT TRIGGER (\w+).*? ON (dms\.\w+))", re.MULTILINE | re.DOTALL)
 _VIEW = re.compile(r"(CREATE (?:OR REPLACE )?VIEW dms\.(\w+).*?;)", re.DOTALL)
+_TABLE = re.compile(r"CREATE TABLE (?:IF NOT EXISTS )?dms\.(\w+)")
 _INDEX = re.compile(r"CREATE (?:UNIQUE )?INDEX (?:IF NOT EXISTS )?(\w+)")
 _CONSTRAINT = re.compile(r"CONSTRAINT (?!TRIGGER\b)(\w+)")
 _SEQUENCE = re.compile(r"CREATE SEQUENCE (?:IF NOT EXISTS )?dms\.(\w+)")
@@ -146,7 +147,7 @@ def message_of(error: exc.DBAPIError) -> str:
 def defined(text: str) -> list[tuple[str, str, str | None]]:
     """What a file of sql/ defines, as (kind, name, definition as `told` gives it).
 
-    The definition is None where the name alone is compared: indexes and constraints, and views, which the server rewrites
+    The definition is None where the name alone is compared: tables, indexes and constraints, and views, which the server rewrites
     (`temporary_view`).
     """
     bare = _COMMENT.sub("", text)
@@ -154,10 +155,14 @@ def defined(text: str) -> list[tuple[str, str, str | None]]:
     found += [("routine", name.lower(), told("routine", whole)) for whole, name in _FUNCTION.findall(text)]
     if not found:  # what a function's body says is no definition
         found += [("trigger", name.lower(), told("trigger", whole)) for whole, name in _TRIGGER.findall(bare)]
+        found += [("table", name.lower(), None) for name in _TABLE.findall(bare)]
         found += [("view", name.lower(), None) for _, name in _VIEW.findall(bare)]
         found += [("index", name.lower(), None) for name in _INDEX.findall(bare)]
         found += [("constraint", name.lower(), None) for name in _CONSTRAINT.findall(bare)]
-        found += [("sequence", name.lower(), "bigint increment 1 cache 1 no cycle") for name in _SEQUENCE.findall(bare)]
+        found += [
+            ("sequence", name.lower(), "bigint increment 1 to 9223372036854775807 cache 1 no cycle")
+            for name in _SEQUENCE.findall(bare)
+        ]
     return found
 
 

@@ -257,6 +257,7 @@ def defined(text: str) -> list[tuple[str, str, str | None]]:
         return [(kind, module[2].lower(), told(kind, text))]
     bare = re.sub(r"--[^\n]*", "", text)
     found: list[tuple[str, str, str | None]] = []
+    found += [("table", name.lower(), None) for name in re.findall(r"CREATE TABLE dms\.(\w+)", bare)]
     found += [("index", name.lower(), None) for name in re.findall(r"CREATE (?:UNIQUE )?INDEX (\w+)", bare)]
     found += [("constraint", name.lower(), None) for name in re.findall(r"CONSTRAINT (\w+)", bare)]
     found += [("sequence", name.lower(), "bigint increment 1 no cycle") for name in re.findall(r"CREATE SEQUENCE dms\.(\w+)", bare)]

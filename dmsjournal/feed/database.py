@@ -105,7 +105,7 @@ class _State:
     def read(cls, session: Session) -> _State:
         rows = session.execute("feed_state").all()
         if not rows:
-            raise UnsupportedCapability("the feed's own tables are empty", "restore schema dms as a whole")
+            raise UnsupportedCapability("the feed's own tables are empty, or a journal has no floor", "dmsjournal verify")
         generations = [Generation(row.generation, row.bucket_count, row.begins_after, row.ends_at) for row in rows]
         return cls(rows[0].database_uuid, rows[0].floor, generations)
 

@@ -24,7 +24,7 @@ def edited(*edits: Edit) -> dict[str, str]:
 
 def apply(url: str, *edits: Edit) -> None:
     """Creates the edited functions and views anew; queries are not the database's."""
-    texts = edited(*(edit for edit in edits if not edit[0].startswith("queries/")))
+    texts = edited(*(edit for edit in edits if edit[0].startswith(("functions/", "views/"))))
     engine = sa.create_engine(url, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool)
     with engine.connect() as conn:
         for text in texts.values():
@@ -34,15 +34,16 @@ def apply(url: str, *edits: Edit) -> None:
 
 
 def apply_to_queries(patch: pytest.MonkeyPatch, *edits: Edit) -> None:
-    """Has the program run the edited queries."""
-    texts = edited(*(edit for edit in edits if edit[0].startswith("queries/")))
-    shipped = statements.query
+    """Has the program run the edited queries, and an adoption the edited files."""
+    texts = edited(*(edit for edit in edits if not edit[0].startswith(("functions/", "views/"))))
+    shipped, text_of = statements.query, statements.text_of
 
     def query(engine: str, name: str) -> sa.TextClause:
         text = texts.get(f"queries/{name}")
         return shipped(engine, name) if text is None else sa.text(text)
 
     patch.setattr(statements, "query", query)
+    patch.setattr(statements, "text_of", lambda engine, name: texts.get(name) or text_of(engine, name))
 
 
 # Where a race needs a session to stand still between two steps of a function, the function is made with a gate there: an advisory

@@ -13,7 +13,16 @@ import sqlalchemy as sa
 
 from dmsjournal import migrating, statements
 
-from . import test_commit_order, test_edge_races, test_prune_races, test_stamping_races, test_stored_maximum
+from . import (
+    test_adoption_races,
+    test_commit_order,
+    test_edge_races,
+    test_partition_races,
+    test_prune_races,
+    test_stamping_races,
+    test_stored_maximum,
+    test_verify_races,
+)
 from .mutating import Edit, apply_to_queries
 from .races import Race
 
@@ -29,6 +38,7 @@ class Mutation:
     arguments: tuple[object, ...] = ()
     patch: Callable[[Race, pytest.MonkeyPatch], None] | None = None
     options: tuple[str, ...] = ()
+    prepare: Callable[[Race], Race] = lambda race: race
 
     def __str__(self) -> str:
         return self.name.replace(" ", "-")
@@ -70,6 +80,12 @@ CALLERS_STAMP_IS_KEPT: tuple[Edit, ...] = (
     ),
 )
 
+NOT_SEEN = test_partition_races.NOT_SEEN
+RESOURCE_INDEX = "CREATE INDEX IF NOT EXISTS IX_Document_ResourceKeyId ON dms.Document (ResourceKeyId, DocumentId);"
+KEY_INDEX = (
+    "CREATE INDEX IF NOT EXISTS IX_Document_KeyValues ON dms.Document (ResourceKeyId, jsonb_hash_extended(KeyValues, 0))\n"
+    "    WHERE KeyValues IS NOT NULL;"
+)
 NO_WAIT_FOR_EDGES: Edit = (
     "functions/raise_pending.v1",
     "    PERFORM FROM dms.Document WHERE DocumentId = ANY (children) ORDER BY DocumentId FOR UPDATE;\n",
@@ -331,6 +347,82 @@ MUTATIONS = [
         ("REPEATABLE READ",),
         options=(test_stored_maximum.OPTION,),
     ),
+    Mutation(
+        "a part is dropped whoever was open when the floor rose",
+        test_partition_races.test_a_snapshot_that_is_older_than_the_floor_keeps_its_rows,
+        (("functions/is_read_yet.v1", "EXISTS (SELECT FROM pg_locks", "false AND EXISTS (SELECT FROM pg_locks"), NOT_SEEN),
+        options=("partitions",),
+        prepare=test_partition_races.in_parts,
+    ),
+    Mutation(
+        "a part is dropped whoever has adopted an old snapshot",
+        test_partition_races.test_a_snapshot_that_a_later_session_adopted_keeps_its_rows,
+        (),
+        ("plain", [NOT_SEEN]),
+        options=("partitions",),
+        prepare=test_partition_races.in_parts,
+    ),
+    Mutation(
+        "the floor is not looked at with the tombstones that are looked for",
+        test_verify_races.test_a_tombstone_that_is_pruned_while_it_is_looked_for_is_not_missed,
+        (
+            (
+                "queries/verify_vanished",
+                "  AND wanted.version > (SELECT max(ChangeVersion) FROM dms.JournalFloor WHERE Journal = 'DocumentDeleteEvent')\n",
+                "",
+            ),
+        ),
+    ),
+    Mutation(
+        "a stored maximum is judged while a rename is pending",
+        test_verify_races.test_a_rename_that_is_left_to_the_next_one_is_no_finding,
+        (("queries/verify_maxima", "  AND NOT EXISTS (SELECT FROM dms.MaxDepIdentityPending)\n", ""),),
+        options=(test_stored_maximum.OPTION,),
+    ),
+    Mutation(
+        "stamps are drawn while a repair raises the sequence",
+        test_verify_races.test_nobody_draws_a_stamp_while_the_sequence_is_raised,
+        (
+            (
+                "queries/repair_sequence",
+                "    ALTER SEQUENCE dms.ChangeVersionSequence INCREMENT BY 1 NO MAXVALUE NO CYCLE CACHE 1;\n"
+                "    ALTER SEQUENCE dms.ChangeVersionSequence SET LOGGED;\n",
+                "",
+            ),
+        ),
+    ),
+    Mutation(
+        "an edge is removed whatever its ends are by then",
+        test_verify_races.test_an_edge_whose_child_has_come_back_meanwhile_is_not_removed,
+        (("queries/remove_dangling_edges", "AND (NOT EXISTS", "AND (true OR NOT EXISTS"),),
+    ),
+    Mutation(
+        "readers are let in while a writer is open",
+        test_adoption_races.test_a_writer_that_is_open_when_readers_are_let_in_is_waited_for,
+        (("tables/hold_writers.v1", "LOCK TABLE dms.Document, dms.ReferenceEdge IN SHARE ROW EXCLUSIVE MODE;", "SELECT 1;"),),
+    ),
+    Mutation(
+        "the highest version is read while a writer is open",
+        test_adoption_races.test_a_writer_that_is_open_when_the_triggers_come_is_waited_for,
+        (
+            ("adopting/ready", "LOCK TABLE dms.Document IN SHARE ROW EXCLUSIVE MODE;", "NULL;"),
+            ("tables/Document.v1", KEY_INDEX, ""),  # whose locks would hold writers too
+            ("tables/Document.v1", RESOURCE_INDEX, ""),
+        ),
+    ),
+    Mutation(
+        "a document that has a stamp by now gets another",
+        test_adoption_races.test_a_document_that_a_writer_has_stamped_is_not_stamped_again,
+        (
+            ("queries/adopt_stamps", " FOR NO KEY UPDATE OF d", ""),
+            ("queries/adopt_stamps", "CASE WHEN d.ContentVersion > unstamped.version THEN d.ContentVersion END", "NULL"),
+        ),
+    ),
+    Mutation(
+        "an event that is there already is written again",
+        test_adoption_races.test_a_document_that_a_writer_has_journaled_has_one_event_of_its_version,
+        (("queries/adopt_document_events", "ON CONFLICT DO NOTHING", ""),),
+    ),
 ]
 
 
@@ -344,10 +436,13 @@ def test_the_race_fails_without_the_rule(
     apply_to_queries(monkeypatch, *mutation.edits)
     if mutation.patch is not None:
         mutation.patch(race, monkeypatch)
-    fixtures = ["postgres_server"] if "postgres_server" in inspect.signature(mutation.test).parameters else []
+    mutation.prepare(race)
+    parameters = list(inspect.signature(mutation.test).parameters)
+    given = {name: request.getfixturevalue(name) for name in ("postgres_server", "monkeypatch") if name in parameters}
+    given |= dict(zip([name for name in parameters if name not in given], (race, *mutation.arguments), strict=False))
     try:
         with pytest.raises((AssertionError, pytest.fail.Exception)):  # the latter: an error that was to be raised was not
-            mutation.test(race, *mutation.arguments, **{name: request.getfixturevalue(name) for name in fixtures})
+            mutation.test(**given)
     finally:
         race.close()
 

@@ -14,7 +14,7 @@ import pytest
 import sqlalchemy as sa
 
 import dmsjournal as dj
-from dmsjournal import migrating, partitioning
+from dmsjournal import migrating, partitioning, statements
 from dmsjournal.pruning import JOURNALS
 from dmsjournal.session import Session
 
@@ -29,8 +29,12 @@ SIZE = 50  # versions a part
 
 @pytest.fixture
 def parted(race: Race) -> Race:
-    """Thirty documents, in parts of fifty versions."""
     migrating.upgrade(race.url, options=["partitions"])
+    return in_parts(race)
+
+
+def in_parts(race: Race) -> Race:
+    """Thirty documents, in parts of fifty versions."""
     race.journal.partitions.ensure(versions=SIZE, ahead=2)
     race.committed(*[lambda w: w.create()] * 30)
     return race
@@ -115,6 +119,61 @@ def test_without_waiting_for_old_snapshots_rows_would_be_missing(parted: Race, m
     assert old.value("SELECT max(ChangeVersion) FROM dms.JournalFloor") == 0
     assert old.value("SELECT min(ChangeVersion) FROM dms.DocumentChangeEvent") > 1
     old.rollback()
+
+
+NOT_SEEN: Edit = ("functions/is_read_yet.v1", "WHERE reader LIKE", "WHERE false AND reader LIKE")
+
+
+@pytest.mark.acceptance("50")
+@pytest.mark.parametrize(("how", "edits"), [("plain", []), ("as Spark's tasks", [NOT_SEEN])])
+def test_a_snapshot_that_a_later_session_adopted_keeps_its_rows(
+    parted: Race, monkeypatch: pytest.MonkeyPatch, how: str, edits: list[Edit]
+) -> None:
+    """It began after the open transactions were noted, and the one that exported the snapshot has ended when a part is dropped.
+
+    The installing role sees that somebody has the snapshot. Where it may not see that, a lock of Spark's tasks is in the way.
+    """
+    assert adopts_an_exported_snapshot(parted, monkeypatch, how, edits) == (0, 1)
+    assert all(each.dropped for each in parted.journal.prune(2 * SIZE).journals)
+
+
+@pytest.mark.acceptance("50")
+def test_without_looking_for_adopted_snapshots_rows_would_be_missing(parted: Race, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the race above is about: the rule is taken out."""
+    assert adopts_an_exported_snapshot(parted, monkeypatch, "plain", [NOT_SEEN]) == (0, SIZE)
+
+
+def adopts_an_exported_snapshot(race: Race, monkeypatch: pytest.MonkeyPatch, how: str, edits: list[Edit]) -> tuple[int, int]:
+    """The floor and the first event that somebody sees who adopts a snapshot in the middle of a prune of the first part."""
+    monkeypatch.setattr(partitioning, "_FALLS_BACK", 0)
+    race.edit(*edits)
+    go_on_to(race, 3 * SIZE)
+    old, adopting = race.writer("REPEATABLE READ"), race.writer("AUTOCOMMIT")
+    snapshot = old.value("SELECT pg_export_snapshot()")
+    note, adopted = partitioning.open_transactions, []
+
+    def noted(session: Session) -> list[str]:
+        readers = note(session)
+        if not adopted:
+            adopted.append(adopting.sql("BEGIN ISOLATION LEVEL REPEATABLE READ"))
+            begin = (
+                f"SET TRANSACTION SNAPSHOT '{snapshot}'"
+                if how == "plain"
+                else statements.source("postgres", "begin", snapshot=snapshot)
+            )
+            for statement in begin.split(";"):
+                adopting.sql(statement)
+            old.rollback()
+        return readers
+
+    monkeypatch.setattr("dmsjournal.pruning.open_transactions", noted)
+    race.journal.prune(SIZE, journals=["DocumentChangeEvent"])
+    seen = (
+        adopting.value("SELECT ChangeVersion FROM dms.JournalFloor WHERE Journal = 'DocumentChangeEvent'"),
+        adopting.value("SELECT min(ChangeVersion) FROM dms.DocumentChangeEvent"),
+    )
+    adopting.sql("ROLLBACK")
+    return seen
 
 
 @pytest.mark.acceptance("50")

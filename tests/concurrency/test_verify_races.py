@@ -7,7 +7,8 @@ first, would see the document and not the event.
 
 import random
 import time
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
@@ -115,3 +116,74 @@ def test_the_load_would_show_a_check_that_reads_events_first(race: Race, small_b
 
     monkeypatch.setattr(verifying.Session, "execute", events_first)
     assert {finding.code for finding in under_load(race, 12, prune=False)} == {"document-unjournaled"}
+
+
+# In the order that a rule is there for.
+
+
+def interrupting(monkeypatch: pytest.MonkeyPatch, statement: str, act: Callable[[], object]) -> None:
+    """Has something happen just before the statement is run, once."""
+    execute, done = verifying.Session.execute, []
+
+    def first_act(session, name, **binds):
+        if name == statement and not done:
+            done.append(True)
+            act()
+        return execute(session, name, **binds)
+
+    monkeypatch.setattr(verifying.Session, "execute", first_act)
+
+
+def past_triggers(race: Race, statement: str) -> None:
+    with race.engine.begin() as conn:
+        conn.exec_driver_sql("SET LOCAL session_replication_role = replica")
+        conn.exec_driver_sql(statement)
+
+
+def test_a_tombstone_that_is_pruned_while_it_is_looked_for_is_not_missed(race: Race, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The event was read before, the floor is read with the tombstones."""
+    [(document, _)] = race.committed(lambda w: w.create())
+    race.committed(lambda w: w.delete(document))
+    interrupting(monkeypatch, "verify_vanished", lambda: race.journal.prune(race.newest()))
+    assert race.journal.verify().is_clean
+
+
+@pytest.mark.parametrize("race", ["max_dep_identity_version"], indirect=True)
+def test_a_rename_that_is_left_to_the_next_one_is_no_finding(race: Race) -> None:
+    """Of a REPEATABLE READ transaction: its parents are not raised yet, and readers go by the journals until they are."""
+    [(parent, _), (child, _)] = race.committed(lambda w: w.create(), lambda w: w.create(CHILD))
+    race.committed(lambda w: w.refer(parent, child))
+    old = race.writer("REPEATABLE READ")
+    old.rename(child, "new")
+    old.commit()
+    assert race.look("SELECT count(*) FROM dms.MaxDepIdentityPending").scalar_one() == 1
+    assert race.journal.verify().is_clean
+
+
+def test_nobody_draws_a_stamp_while_the_sequence_is_raised(race: Race, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else it is one that was given before the sequence was set back."""
+    [(document, _), (_, given)] = race.committed(lambda w: w.create(), lambda w: w.create())
+    race.look("SELECT setval('dms.ChangeVersionSequence', 1)")
+    drawing: list[Future[int]] = []
+    interrupting(
+        monkeypatch, "raise_sequence", lambda: drawing.append(race.blocked(lambda: race.first.touch(document), race.first.pid))
+    )
+    repair = ThreadPoolExecutor(1).submit(race.journal.repair)
+    while not drawing and not repair.done():
+        time.sleep(0.005)
+    if repair.done():
+        repair.result()
+    assert drawing[0].result(60) > given
+    race.first.commit()
+    assert repair.result(60).left.is_clean
+
+
+def test_an_edge_whose_child_has_come_back_meanwhile_is_not_removed(race: Race, monkeypatch: pytest.MonkeyPatch) -> None:
+    [(parent, _), (child, _)] = race.committed(lambda w: w.create(), lambda w: w.create(CHILD))
+    race.committed(lambda w: w.refer(parent, child))
+    race.look("CREATE TABLE kept AS SELECT * FROM dms.Document")
+    past_triggers(race, f"DELETE FROM dms.Document WHERE DocumentId = {child}")
+    back = f"INSERT INTO dms.Document SELECT * FROM kept WHERE DocumentId = {child}"
+    interrupting(monkeypatch, "remove_dangling_edges", lambda: past_triggers(race, back))
+    race.journal.repair()
+    assert race.look("SELECT count(*) FROM dms.ReferenceEdge").scalar_one() == 1

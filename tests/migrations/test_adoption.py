@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 import dmsjournal as dj
 from dmsjournal import adopting, cli, migrating, statements
 from tests.adoptions import Copy, adopt, interrupting, run_until, start, writing
-from tests.helpers import catalog, commit, drawn, expected_changes
+from tests.helpers import catalog, commit, drawn, expected_changes, stamps
 from tests.migrations.shapes import SHAPES, Shape
 
 THEIRS = re.compile(
@@ -278,6 +278,26 @@ SPOILED = {
         "dms.alembic_version: the name is needed",
     ),
     "a sequence with a cache": ("CREATE SEQUENCE dms.ChangeVersionSequence CACHE 20", "cache 20.*CACHE 1 MINVALUE 1"),
+    "a sequence at its end": (
+        "CREATE SEQUENCE dms.ChangeVersionSequence; SELECT setval('dms.ChangeVersionSequence', 9223372036854775800)",
+        "sequence dms.ChangeVersionSequence: it is at 9223372036854775800.*Set it back",
+    ),
+    "an unlogged table": ("ALTER TABLE dms.ReferenceEdge SET UNLOGGED", "dms.referenceedge: it is unlogged.*SET LOGGED"),
+    "a trigger after ours": (
+        "CREATE FUNCTION dms.theirs() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.ContentVersion := 5; RETURN NEW; END';"
+        " CREATE TRIGGER zzz BEFORE UPDATE ON dms.Document FOR EACH ROW EXECUTE FUNCTION dms.theirs()",
+        "trigger zzz on dms.document: it fires after ours.*RENAME TO",
+    ),
+    "a body of no document": (
+        "CREATE TABLE dms.DocumentCache (DocumentId bigint PRIMARY KEY, DocumentJson jsonb NOT NULL, Etag varchar(64) NOT NULL,"
+        " LastModifiedAt timestamptz NOT NULL, ComputedVersion bigint NOT NULL); "
+        "INSERT INTO dms.DocumentCache VALUES (999, '{}', 'x', now(), 0)",
+        "1 bodies are of no document, such as 999.*DELETE FROM dms.DocumentCache",
+    ),
+    "a rule": (
+        "CREATE RULE theirs AS ON UPDATE TO dms.Document DO INSTEAD NOTHING",
+        "dms.document: rule theirs rewrites statements.*DROP RULE theirs",
+    ),
     "forced row level security": ("ALTER TABLE dms.Document FORCE ROW LEVEL SECURITY", "NO FORCE ROW LEVEL SECURITY"),
     "a generated column": (
         "ALTER TABLE dms.Document ADD COLUMN ContentVersion bigint GENERATED ALWAYS AS (1) STORED",
@@ -300,6 +320,124 @@ def test_what_is_in_the_way_is_named_with_its_remedy(empty: str, admin: sa.Conne
     with pytest.raises(dj.AdoptionRefused, match=expected):
         adopt(empty)
     assert catalog(admin) == before
+
+
+@pytest.mark.acceptance("57")
+def test_a_version_that_nothing_can_be_above_is_in_the_way_of_new_stamps_too(empty: str, admin: sa.Connection) -> None:
+    shape = SHAPES["versions and ids"]
+    shape.create(admin)
+    shape.fill(admin)
+    commit(admin, "UPDATE dms.Document SET ContentVersion = 9223372036854775807 WHERE DocumentId = 1")
+    for new_stamps in (False, True):
+        with pytest.raises(dj.AdoptionRefused, match="the highest version is 9223372036854775807"):
+            adopt(empty, new_stamps=new_stamps)
+    commit(admin, "UPDATE dms.Document SET ContentVersion = 0 WHERE DocumentId = 1")
+    adopt(empty)
+
+
+@pytest.mark.acceptance("57")
+@pytest.mark.parametrize("time", ["infinity", "-infinity", "10000-01-01", "0044-03-15 BC"])
+def test_a_time_that_no_program_can_read_is_in_the_way(empty: str, admin: sa.Connection, time: str) -> None:
+    """Else whatever derives from it is an error from then on."""
+    shape = SHAPES["versions and ids"]
+    shape.create(admin)
+    shape.fill(admin, documents=4, edges=0)
+    commit(admin, f"UPDATE dms.Document SET IdentityLastModifiedAt = '{time}' WHERE DocumentId = 3")
+    with pytest.raises(dj.AdoptionRefused, match=r"1 documents have an infinite .* such as document 3. Correct them"):
+        adopt(empty, dry_run=True)
+
+
+@pytest.mark.acceptance("57")
+def test_content_in_columns_with_any_name_but_a_generated_one(empty: str, admin: sa.Connection) -> None:
+    shape = SHAPES["ids"]
+    shape.create(admin)
+    shape.fill(admin)
+    odd = 'My "Body" 100% :x'
+    commit(admin, 'ALTER TABLE dms.Document ADD COLUMN "My ""Body"" 100% :x" text, ADD COLUMN Other text'.replace("%", "%%"))
+    commit(admin, "ALTER TABLE dms.Document ADD COLUMN Made text GENERATED ALWAYS AS (Other || '!') STORED")
+    with pytest.raises(dj.AdoptionRefused, match=r"dms.Document.Made: it is generated.*Name the columns that it is made of"):
+        adopt(empty, content_columns=[odd, "Made"])
+    adopt(empty, content_columns=[odd, "OTHER"])
+    for column in ('"My ""Body"" 100%% :x"', "Other"):
+        before = drawn(admin)
+        commit(admin, f"UPDATE dms.Document SET {column} = 'new' WHERE DocumentId = 1")
+        assert stamps(admin, 1)[0] == drawn(admin) == before + 1
+
+
+@pytest.mark.acceptance("57")
+def test_a_later_run_may_name_other_content_columns_and_they_are_looked_at(empty: str, admin: sa.Connection) -> None:
+    shape = SHAPES["ids"]
+    shape.create(admin)
+    shape.fill(admin, documents=4, edges=0)
+    commit(admin, "ALTER TABLE dms.Document ADD COLUMN Other text, ADD COLUMN Made text GENERATED ALWAYS AS ('x') STORED")
+    run_until(empty, "stamp and journal all documents")
+    for name, found in (
+        ("Nope", "there is no such column"),
+        ("DocumentId", "the journal looks at it"),
+        ("Made", "it is generated"),
+    ):
+        with pytest.raises(dj.AdoptionRefused, match=f"dms.Document.{name}: .*{found}"):
+            adopt(empty, content_columns=[name])
+    adopt(empty, content_columns=["Other"])
+    before = drawn(admin)
+    commit(admin, "UPDATE dms.Document SET Other = 'new'")
+    assert drawn(admin) == before + 4
+
+
+@pytest.mark.acceptance("54")
+def test_ids_go_on_above_what_a_sequence_of_somebody_else_has_given(empty: str, admin: sa.Connection) -> None:
+    shape = SHAPES["ids"]
+    shape.create(admin)
+    commit(admin, "CREATE SEQUENCE public.theirs START 1000")
+    commit(admin, "ALTER TABLE dms.Document ALTER COLUMN DocumentId DROP IDENTITY")
+    commit(admin, "ALTER TABLE dms.Document ALTER COLUMN DocumentId SET DEFAULT nextval('public.theirs')")
+    commit(admin, shape.insert(0))
+    commit(admin, "DELETE FROM dms.Document")  # an id that was given is not given again
+    assert "its default draws from theirs" in str(adopt(empty, dry_run=True).notes[0])
+    adopt(empty)
+    assert commit(admin, shape.insert(0) + " RETURNING DocumentId") == [(1001,)]
+
+
+@pytest.mark.acceptance("54")
+def test_versions_that_documents_share_are_no_finding_of_verify(empty: str, admin: sa.Connection) -> None:
+    """They lie below the first floor: no window has them. Stamps that come after it are one document's each."""
+    shape = SHAPES["versions and ids"]
+    shape.create(admin)
+    shape.fill(admin)
+    commit(admin, "UPDATE dms.Document SET ContentVersion = 7777")
+    adopt(empty)
+    with dj.connect(empty) as journal:
+        assert journal.verify().is_clean
+
+
+@pytest.mark.acceptance("54")
+def test_adopted_journals_in_parts(empty: str, admin: sa.Connection) -> None:
+    """Events below the first floor are in a part like others: it is split, dropped, and consumers read on above it."""
+    shape = SHAPES["versions and names"]
+    shape.create(admin)
+    shape.fill(admin)
+    adopt(empty)
+    migrating.upgrade(empty, options=["partitions"])
+    with dj.connect(empty) as journal:
+        journal.partitions.ensure(versions=30, ahead=2)
+        copy = Copy(journal)
+        for statement in (
+            f"UPDATE dms.Document SET {shape.content}",
+            f"UPDATE dms.Document SET {shape.identity} WHERE DocumentId < 9",
+        ):
+            commit(admin, statement)
+        journal.partitions.ensure(versions=30, ahead=2)
+        assert journal.partitions.split(versions=30)
+        assert journal.verify().is_clean
+        assert_sound(empty, admin)
+        copy.follow()
+        pruned = journal.prune(journal.versions().newest - 5)
+        assert pruned.journals[0].dropped > 1
+        assert journal.verify().is_clean
+        commit(admin, f"UPDATE dms.Document SET {shape.content} WHERE DocumentId = 3")
+        copy.follow()
+        for resource, held in copy.documents.items():
+            assert held == {change.document_id: change.change_version for change in journal.snapshot(resource)}
 
 
 @pytest.mark.acceptance("57")
@@ -338,9 +476,15 @@ def test_a_role_that_does_not_own_the_tables_is_refused(empty: str, admin: sa.Co
     SHAPES["ids"].create(admin)
     commit(admin, "DROP ROLE IF EXISTS adopter; CREATE ROLE adopter LOGIN PASSWORD 'x'; GRANT ALL ON SCHEMA dms TO adopter")
     commit(admin, "GRANT ALL ON ALL TABLES IN SCHEMA dms TO adopter")
+    adopter = sa.make_url(empty).set(username="adopter", password="x").render_as_string(hide_password=False)
     try:
         with pytest.raises(dj.AdoptionRefused, match=r"role adopter does not own it.*Adopt as the owner"):
-            adopt(sa.make_url(empty).set(username="adopter", password="x").render_as_string(hide_password=False))
+            adopt(adopter)
+        for table in ("Document", "ReferenceEdge", "ResourceKey"):
+            commit(admin, f"ALTER TABLE dms.{table} OWNER TO adopter")
+        commit(admin, "REVOKE CREATE ON SCHEMA dms FROM adopter")
+        with pytest.raises(dj.AdoptionRefused, match=r"role adopter may not create anything there. GRANT CREATE ON SCHEMA dms"):
+            adopt(adopter, dry_run=True)
     finally:
         commit(admin, "DROP OWNED BY adopter; DROP ROLE adopter")
 

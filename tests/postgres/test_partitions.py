@@ -208,6 +208,20 @@ def test_a_split_keeps_every_row_and_cuts_at_multiples(journal: dj.Journal, old:
     old.check()
 
 
+def test_a_split_into_more_pieces_than_there_may_be_is_refused_at_once(journal: dj.Journal, url: str, connections) -> None:
+    """Where the sequence was set far ahead there are billions of them, and none is looked for."""
+    populate(url, 10)
+    commit(connections[0], "SELECT setval('dms.ChangeVersionSequence', 9000000000000000000)")
+    migrating.upgrade(url, options=["partitions"])
+    journal.partitions.ensure(versions=500, ahead=1)
+    with connections[1].begin():
+        connections[1].exec_driver_sql("SET LOCAL statement_timeout = '5s'")
+        part = journal.partitions.list()[0].partition
+        assert connections[1].exec_driver_sql(f"SELECT dms.begin_split('DocumentChangeEvent', '{part}', 500)").scalar_one() > 1e15
+    with pytest.raises(dj.InvalidRequest, match=r"would fall into \d+ pieces"):
+        journal.partitions.split(versions=500)
+
+
 def test_a_split_of_one_journal_only(journal: dj.Journal, old: History) -> None:
     assert [step.journal for step in journal.partitions.split(versions=500, journal="KeyChangeEvent")] == ["KeyChangeEvent"]
     with pytest.raises(dj.InvalidRequest, match="journal"):
@@ -249,6 +263,15 @@ def test_what_was_pruned_or_repaired_meanwhile_does_not_come_back(
     old.check()
     left = "SELECT count(*) FROM pg_class WHERE relnamespace = 'dms'::regnamespace AND relname LIKE '%%_split_%%' AND relkind = 'r'"
     assert commit(connections[0], left) == [(0,)]
+
+
+def test_a_program_from_before_the_option_repairs_beside_no_split(journal: dj.Journal, url: str) -> None:
+    """It may not change what a split has copied, also where it does not know yet that there are parts."""
+    populate(url, 10)
+    journal.versions()
+    migrating.upgrade(url, options=["partitions"])
+    with dj.connect(url) as other, other.partitions._alone(), pytest.raises(dj.Unavailable, match="another prune"):
+        journal.repair()
 
 
 def test_a_part_that_is_written_yet_is_not_split(journal: dj.Journal, old: History, connections: list[sa.Connection]) -> None:

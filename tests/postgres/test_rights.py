@@ -19,6 +19,7 @@ from psycopg import sql
 
 import dmsjournal as dj
 from dmsjournal import filling, migrating, statements
+from dmsjournal.contexts import Context
 from tests.consumer import PLAN_ID, Consumer, found, past_triggers
 from tests.helpers import (
     PLAN,
@@ -598,3 +599,20 @@ def test_options_images_and_context_are_kept_by_triggers_alone(url: str, urls, c
         assert pruner.prune(through=3).finished
     left = [commit(connections[0], f"SELECT count(*) FROM dms.{table}")[0][0] for table in ("DocumentImage", "ChangeContext")]
     assert left == [0, 0]
+
+
+def test_a_pruner_that_is_made_after_the_options_deletes_what_they_keep(request, written: dj.Journal, url: str) -> None:
+    """grants.sql gives it the rights, and it sees no body."""
+    migrating.upgrade(url, options=["images", "context"])
+    pruner_url = request.getfixturevalue("urls")["pruner"]
+    with dj.connect(url) as journal:
+        with journal.write(context=Context(user="ada")) as tx:
+            tx.upsert(document(SCHOOL, 1, body={"name": "seen"}))
+        through = newest(journal)
+        with dj.connect(pruner_url) as pruner:
+            assert pruner.prune(through).finished
+        with psycopg.connect(in_psycopg(url)) as admin:
+            for table in ("DocumentImage", "ChangeContext"):
+                assert admin.execute(f"SELECT count(*) FROM dms.{table}").fetchone() == (0,), table
+    with client(pruner_url) as session, pytest.raises(psycopg.errors.InsufficientPrivilege):
+        session.execute("SELECT BodyBefore FROM dms.DocumentImage")

@@ -1,12 +1,14 @@
 """Verify and repair on PostgreSQL: what the schema is made of, what takes an owner or a superuser, and who may run it."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 import sqlalchemy as sa
 
 import dmsjournal as dj
 from dmsjournal import migrating, verifying
+from dmsjournal.filling import fill
+from dmsjournal.images import Image
 from tests.consumer import (
     GONE_ID,
     PLAN_ID,
@@ -18,7 +20,7 @@ from tests.consumer import (
     past_triggers,
     repaired,
 )
-from tests.helpers import PLAN, SECTION, catalog, commit, document, write
+from tests.helpers import PLAN, SECTION, catalog, change_identity, commit, document, expected_changes, newest, populate, write
 
 NOT_OURS = "CREATE FUNCTION dms.other() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$"
 
@@ -60,6 +62,14 @@ NOT_OURS = "CREATE FUNCTION dms.other() RETURNS trigger LANGUAGE plpgsql AS $$ B
         ),
         ("DROP VIEW dms.ResourceChange", {"view-missing": ["resourcechange"]}),
         (
+            "ALTER SEQUENCE dms.ChangeVersionSequence MAXVALUE 1000",
+            {"sequence-altered": ["changeversionsequence (its text is another one)"]},
+        ),
+        (
+            "ALTER SEQUENCE dms.ChangeVersionSequence SET UNLOGGED",
+            {"sequence-altered": ["changeversionsequence (is unlogged: a crash sets it back)"]},
+        ),
+        (
             "ALTER SEQUENCE dms.ChangeVersionSequence CACHE 20 INCREMENT 5 CYCLE",
             {"sequence-altered": ["changeversionsequence (its text is another one)"]},
         ),
@@ -84,6 +94,33 @@ def test_what_is_not_as_shipped_is_named_and_made_so(
             {"constraint-missing": ["fk_referenceedge_referenced"]},
         ),
         (
+            "ALTER TABLE dms.DocumentChangeEvent SET UNLOGGED",
+            {"table-altered": ["documentchangeevent (is unlogged: a crash empties it)"]},
+        ),
+        (
+            "ALTER TABLE dms.Document ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY",
+            {"table-altered": ["document (hides rows from its owner (FORCE ROW LEVEL SECURITY))"]},
+        ),
+        (
+            "CREATE TABLE dms.theirs () INHERITS (dms.Document)",
+            {"table-altered": ["document (shares rows with another table (INHERITS))"]},
+        ),
+        (
+            "CREATE RULE theirs AS ON INSERT TO dms.KeyChangeEvent DO INSTEAD NOTHING",
+            {"table-altered": ["keychangeevent (has a rule that rewrites statements)"]},
+        ),
+        (
+            "CREATE TRIGGER zzz BEFORE UPDATE ON dms.ReferenceEdge "
+            "FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger()",
+            {"table-altered": ["referenceedge (has a trigger that fires after ours, and may overwrite stamps)"]},
+        ),
+        ("DELETE FROM dms.FeedDatabase", {"feed-altered": ["feeddatabase (has 0 rows, not one)"]}),
+        ("DELETE FROM dms.FeedGeneration", {"feed-altered": ["feedgeneration (lacks generations, or has them in another order)"]}),
+        (
+            "DROP TABLE dms.FeedDatabase",  # nothing else is looked at, and it is said so
+            {"table-missing": ["feeddatabase"], "constraint-missing": ["pk_feeddatabase"]},
+        ),
+        (
             "CREATE ROLE somebody; ALTER FUNCTION dms.stamp_insert() OWNER TO somebody",
             {"owner-differs": ["stamp_insert (is owned by somebody)"]},
         ),
@@ -106,6 +143,11 @@ def test_what_others_add_is_not_ours_to_judge(journal: dj.Journal, connections) 
     commit(connections[0], "CREATE TRIGGER other AFTER UPDATE ON dms.Document FOR EACH ROW EXECUTE FUNCTION dms.other()")
     commit(connections[0], "ALTER TABLE dms.Document DISABLE TRIGGER other")
     commit(connections[0], "CREATE INDEX other ON dms.Document (CreatedAt)")
+    commit(connections[0], "CREATE FUNCTION dms.horizon(a integer) RETURNS integer LANGUAGE sql AS 'SELECT a'")  # names of ours
+    commit(connections[0], "CREATE TABLE dms.Theirs (a integer CONSTRAINT FK_ReferenceEdge_Parent NOT NULL)")
+    commit(connections[0], "ALTER TABLE dms.Theirs ADD CONSTRAINT FK_ReferenceEdge_Referenced CHECK (a > 0) NOT VALID")
+    for name in ("TR_Document_Insert", "TR_Document_Delete", "TR_ReferenceEdge_Insert"):
+        commit(connections[0], f"CREATE TRIGGER {name} AFTER INSERT ON dms.Theirs EXECUTE FUNCTION dms.other()")
     assert journal.verify().is_clean
 
 
@@ -249,7 +291,7 @@ def test_every_trigger_routine_and_view_of_the_release_is_compared(journal: dj.J
     with journal._session() as session:
         shipped = set(shipped_objects(session))
         installed = {(row.kind, row.name.lower()) for row in session.execute("verify_objects")}
-    of_keys = {"alembic_version_pkc"}
+    of_keys = {"alembic_version", "alembic_version_pkc"}  # which the migrations make
     assert {name for name in installed if name[0] in ("trigger", "routine", "view", "sequence")} == {
         name for name in shipped if name[0] in ("trigger", "routine", "view", "sequence")
     }
@@ -270,3 +312,88 @@ def test_the_triggers_of_an_option_are_compared_and_put_back(journal: dj.Journal
     assert found(journal.verify()) == expected
     assert found(journal.repair().left) == {}
     assert journal.verify().is_clean
+
+
+@pytest.mark.acceptance("59")
+@pytest.mark.parametrize(
+    "trigger",
+    ["TR_Document_NoteIdentity ON dms.Document", "TR_Document_KeepMaxDepUpdate ON dms.Document"],
+)
+def test_a_stored_maximum_that_was_not_raised_is_found_and_its_document_is_read(url: str, connections, trigger: str) -> None:
+    """A child was renamed while a trigger of the option was off; its return alone would leave the parent unread for good."""
+    migrating.upgrade(url, options=["max_dep_identity_version"])
+    populate(url)
+    fill(url, "max_dep_identity_version")
+    admin, (name, _, table) = connections[0], trigger.split()
+    [[plan]] = commit(admin, "SELECT ResourceKeyId FROM dms.ResourceKey WHERE ResourceName = 'GraduationPlan'")
+    with dj.connect(url) as journal:
+        assert journal.verify().is_clean
+        passed = newest(journal)
+        commit(admin, f"ALTER TABLE {table} DISABLE TRIGGER {name}")
+        change_identity(admin, STUDENT_ID)
+        assert found(journal.verify()) == {"trigger-disabled": [name.lower()], "maximum-stale": [PLAN_ID]}
+        assert journal.repair().left.is_clean
+        for _ in range(2):
+            window = dj.Window(min=passed + 1)
+            assert list(journal.changes(PLAN, window)) == expected_changes(admin, plan, window) != []
+            passed = newest(journal)
+            change_identity(admin, STUDENT_ID)  # and the next rename raises it again
+        assert journal.verify().is_clean
+
+
+def test_images_are_said_to_be_whole_from_the_repair_of_their_triggers_on(url: str, connections) -> None:
+    """A body changed while a trigger of the option was off: no image tells that, so none may be taken for no change."""
+    migrating.upgrade(url, options=["images"])
+    with dj.connect(url) as journal:
+        write(journal, document(PLAN, 1, body={"v": 1}))
+        commit(connections[0], "ALTER TABLE dms.DocumentCache DISABLE TRIGGER TR_DocumentCache_ImageUpdate")
+        write(journal, document(PLAN, 1, body={"v": 2}))
+        unseen = newest(journal)
+        assert journal.repair().left.is_clean
+        write(journal, document(PLAN, 1, body={"v": 3}))
+        seen = newest(journal)
+        assert journal.images([(unseen, 1), (seen, 1)]) == {(seen, 1): Image({"v": 2}, {"v": 3})}
+
+
+@pytest.mark.parametrize(
+    ("journal_name", "readers"),
+    [
+        ("DocumentChangeEvent", ["versions", "status", "changes", "plan", "feed", "prune"]),
+        ("IdentityChangeEvent", ["versions", "status", "changes", "plan", "prune"]),
+        ("KeyChangeEvent", ["key_changes", "feed", "prune"]),
+        ("DocumentDeleteEvent", ["deletes", "feed", "prune"]),
+    ],
+)
+def test_without_a_floor_nobody_is_given_a_short_answer(
+    journal: dj.Journal, url: str, connections, journal_name: str, readers: list[str]
+) -> None:
+    """The row is gone that says what was pruned: an error, never what is left (invariant 8)."""
+    populate(url)
+    read: dict[str, Callable[[], object]] = {
+        "versions": journal.versions,
+        "status": journal.status,
+        "changes": lambda: list(journal.changes(PLAN)),
+        "key_changes": lambda: list(journal.key_changes(PLAN)),
+        "deletes": lambda: list(journal.deletes(PLAN)),
+        "plan": lambda: journal.plan(PLAN),
+        "feed": lambda: journal.read_changes(dj.FeedRequest()),
+        "prune": lambda: journal.prune(3),
+    }
+    commit(connections[0], f"DELETE FROM dms.JournalFloor WHERE Journal = '{journal_name}'")
+    for name in readers:
+        with pytest.raises(dj.UnsupportedCapability, match=r"floor.*dmsjournal verify"):
+            read[name]()
+    assert found(journal.repair().found) == {"floor-missing": [journal_name]}
+    assert journal.verify().is_clean
+
+
+def test_a_lost_floor_of_images_is_found_and_becomes_a_new_one(url: str, connections) -> None:
+    migrating.upgrade(url, options=["images"])
+    populate(url)
+    with dj.connect(url) as journal:
+        commit(connections[0], "DELETE FROM dms.DocumentImageFloor")
+        with pytest.raises(dj.UnsupportedCapability, match="verify --repair"):
+            journal.images_since()
+        repair = journal.repair()
+        assert (found(repair.found), found(repair.left)) == ({"floor-missing": ["DocumentImageFloor"]}, {})
+        assert journal.images_since() == newest(journal)

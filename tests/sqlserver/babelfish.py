@@ -63,6 +63,8 @@ FROM sys.objects AS o
 INNER JOIN sys.sql_modules AS m ON m.object_id = o.object_id
 LEFT JOIN sys.triggers AS t ON t.object_id = o.object_id
 WHERE o.schema_id = SCHEMA_ID(N'dms')
+UNION ALL
+SELECT 'table', CAST(o.name AS nvarchar(256)), NULL, N'ok' FROM sys.tables AS o WHERE o.schema_id = SCHEMA_ID(N'dms')
 """,
     # sys.dm_tran_active_transactions is missing there as well. Whoever holds a lock of ours is shown at the lowest floor,
     # in the order of their last statements: a driver begins a transaction when the one before has ended.

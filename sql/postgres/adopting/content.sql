@@ -11,7 +11,10 @@ COMMENT ON FUNCTION dms.signal_content() IS 'dmsjournal: content in columns of o
 DO $$
 BEGIN
     EXECUTE 'CREATE OR REPLACE TRIGGER TR_Document_Content BEFORE UPDATE ON dms.Document FOR EACH ROW WHEN ('
-        || (SELECT string_agg(format('OLD.%1$I::text IS DISTINCT FROM NEW.%1$I::text', lower(value)), ' OR ')
-            FROM jsonb_array_elements_text(current_setting('dms.content_columns')::jsonb))
+        || (SELECT string_agg(format('OLD.%1$I::text IS DISTINCT FROM NEW.%1$I::text', named.name), ' OR ')
+            FROM jsonb_array_elements_text(current_setting('dms.content_columns')::jsonb)
+            CROSS JOIN LATERAL (SELECT attname AS name FROM pg_attribute
+                                WHERE attrelid = 'dms.Document'::regclass AND NOT attisdropped AND attname IN (value, lower(value))
+                                ORDER BY attname = value DESC LIMIT 1) AS named)
         || ') EXECUTE FUNCTION dms.signal_content()';
 END $$;

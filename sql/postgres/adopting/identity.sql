@@ -8,7 +8,7 @@ DECLARE
     given bigint;
 BEGIN
     FOR numbered IN
-        SELECT c.relname AS table_name, a.attname AS name, a.attidentity AS identity
+        SELECT c.oid AS id, c.relname AS table_name, a.attnum AS place, a.attname AS name, a.attidentity AS identity
         FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid
         WHERE c.oid IN (to_regclass('dms.ResourceKey'), to_regclass('dms.Document'))
           AND a.attname IN ('resourcekeyid', 'documentid') AND a.attname LIKE c.relname || '%' AND a.attidentity <> 'd'
@@ -19,7 +19,11 @@ BEGIN
             CONTINUE;
         END IF;
         owned := pg_get_serial_sequence(format('dms.%I', numbered.table_name), numbered.name);
-        given := coalesce(pg_sequence_last_value(owned::regclass), 0);
+        given := coalesce((  -- also of one that is another's
+            SELECT max(pg_sequence_last_value(s.seqrelid)) FROM pg_attrdef AS f
+            JOIN pg_depend AS d ON d.classid = 'pg_attrdef'::regclass AND d.objid = f.oid AND d.refclassid = 'pg_class'::regclass
+            JOIN pg_sequence AS s ON s.seqrelid = d.refobjid
+            WHERE f.adrelid = numbered.id AND f.adnum = numbered.place), 0);
         EXECUTE format('SELECT max(%I) FROM dms.%I', numbered.name, numbered.table_name) INTO newest;
         EXECUTE format('ALTER TABLE dms.%I ALTER COLUMN %I DROP DEFAULT', numbered.table_name, numbered.name);
         IF owned IS NOT NULL THEN

@@ -1,5 +1,5 @@
 -- sql/postgres/functions/drop_partition.v1.sql: option partitions: drops a part of a journal that lies at or below its floor, in a time that does
--- not depend on its rows. Returns whether it is gone; false while a transaction of `readers` (dms.prune_readers, after the floor was raised and
+-- not depend on its rows. Returns whether it is gone; false while a transaction of `readers` (queries/open_transactions.sql, after the floor was raised and
 -- committed) is open. lock_not_available where the journal is being read: the caller tries again, nobody queues behind it for long.
 -- A dropped table is gone for every snapshot, also for one that shows the floor of before, in which rows would be missing without a word
 -- (invariant 8). So the floor rises first, and what may have looked before must have ended. Whoever looks later sees the floor.
@@ -25,7 +25,7 @@ BEGIN
         RAISE EXCEPTION 'part % of dms.% reaches to version %, above its floor %', partition, journal, high - 1, floor
             USING ERRCODE = 'DJ005', HINT = 'Use dmsjournal prune: it raises the floor first.';
     END IF;
-    IF EXISTS (SELECT FROM pg_locks AS l WHERE l.locktype = 'virtualxid' AND l.virtualxid = ANY (readers)) THEN
+    IF dms.is_read_yet(readers) THEN
         RETURN false;
     END IF;
     EXECUTE format('LOCK TABLE ONLY dms.%I IN ACCESS EXCLUSIVE MODE', lower(journal));  -- the journal before its parts, as everybody does

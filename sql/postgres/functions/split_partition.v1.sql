@@ -43,7 +43,7 @@ BEGIN
         END IF;
     END LOOP;
     step := CASE WHEN readers IS NULL THEN 'whole'
-                 WHEN EXISTS (SELECT FROM pg_locks AS l WHERE l.locktype = 'virtualxid' AND l.virtualxid = ANY (readers)) THEN 'waiting'
+                 WHEN dms.is_read_yet(readers) THEN 'waiting'
                  ELSE 'split' END;
     FOR piece IN SELECT * FROM jsonb_to_recordset(pieces) AS p (name text) WHERE step = 'whole' LOOP
         EXECUTE format('ANALYZE dms.%I', piece.name);  -- so that the first who read them have plans for what is there

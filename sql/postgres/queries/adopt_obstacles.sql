@@ -24,6 +24,16 @@ SELECT 'obstacle', 'dms.' || t.name, format('role %s does not own it, %s does', 
 FROM pg_temp.fitted_table AS t JOIN pg_class AS c ON c.oid = t.found
 WHERE NOT pg_has_role(c.relowner, 'USAGE')
 UNION ALL
+SELECT 'obstacle', 'schema dms', format('role %s may not create anything there', current_user), format('GRANT CREATE ON SCHEMA dms TO %I.', current_user)
+WHERE NOT has_schema_privilege('dms', 'CREATE')
+UNION ALL
+SELECT 'obstacle', 'dms.' || t.name, 'it is unlogged: a crash empties it, and the journals stay', format('ALTER TABLE dms.%I SET LOGGED, in a maintenance window: it writes the table.', t.name)
+FROM pg_temp.fitted_table AS t JOIN pg_class AS c ON c.oid = t.found
+WHERE c.relpersistence = 'u'
+UNION ALL
+SELECT 'obstacle', 'dms.' || t.name, format('rule %s rewrites statements past the triggers', r.rulename), format('DROP RULE %I ON dms.%I: let a trigger do what it does.', r.rulename, t.name)
+FROM pg_temp.fitted_table AS t JOIN pg_class AS c ON c.oid = t.found AND c.relkind = 'r' JOIN pg_rewrite AS r ON r.ev_class = t.found
+UNION ALL
 SELECT 'obstacle', 'dms.' || t.name, 'row level security is forced on its owner, whose triggers must see every row',
        format('ALTER TABLE dms.%I NO FORCE ROW LEVEL SECURITY.', t.name)
 FROM pg_temp.fitted_table AS t JOIN pg_class AS c ON c.oid = t.found
@@ -85,6 +95,12 @@ SELECT 'obstacle', format('trigger %s on dms.%s', g.tgname, t.name), 'the name i
 FROM pg_temp.fitted_table AS t JOIN pg_trigger AS g ON g.tgrelid = t.found AND NOT g.tgisinternal
 WHERE g.tgname IN (SELECT value FROM jsonb_array_elements_text(CAST(:triggers AS jsonb)))
 UNION ALL
+SELECT 'obstacle', format('trigger %s on dms.%s', g.tgname, t.name), 'it fires after ours, by its name, and may overwrite what they set',
+       format('ALTER TRIGGER %I ON dms.%I RENAME TO ..., a name before zz_, or drop it.', g.tgname, t.name)
+FROM pg_temp.fitted_table AS t JOIN pg_trigger AS g ON g.tgrelid = t.found AND NOT g.tgisinternal
+WHERE g.tgtype & 3 = 3 AND g.tgtype & 20 <> 0  -- before, each row; insert or update
+  AND g.tgname > CAST((SELECT min(value) FROM jsonb_array_elements_text(CAST(:triggers AS jsonb)) WHERE value LIKE 'zz\_' || t.name || '\_%') AS name)
+UNION ALL
 SELECT 'obstacle', 'sequence dms.ChangeVersionSequence',
        format('it is %s by %s, cache %s, from %s to %s%s', s.seqtypid::regtype, s.seqincrement, s.seqcache, s.seqmin, s.seqmax, CASE WHEN s.seqcycle THEN ', cycling' END),
        'ALTER SEQUENCE dms.ChangeVersionSequence AS bigint INCREMENT BY 1 CACHE 1 MINVALUE 1 NO MAXVALUE NO CYCLE; as its owner.'
@@ -93,9 +109,11 @@ WHERE s.seqrelid = to_regclass('dms.ChangeVersionSequence')
   AND (s.seqtypid <> 'bigint'::regtype OR s.seqincrement <> 1 OR s.seqcache <> 1 OR s.seqmin <> 1 OR s.seqmax <> 9223372036854775807
        OR s.seqcycle OR NOT pg_has_role(c.relowner, 'USAGE'))
 UNION ALL
-SELECT 'obstacle', 'dms.Document.' || value, 'there is no such column for --content-column, or the journal looks at it anyway', 'Name a column of your own.'
-FROM jsonb_array_elements_text(CAST(:content_columns AS jsonb))
-WHERE lower(value) NOT IN (SELECT name FROM extra WHERE table_name = 'document')
+SELECT 'obstacle', 'sequence dms.ChangeVersionSequence', format('it is at %s', at.value),
+       'Stamps end at 9223372036854775807, and go on above it. Set it back: adopt raises it above the documents'' versions.'
+FROM (SELECT CASE WHEN has_sequence_privilege(seqrelid, 'SELECT') THEN pg_sequence_last_value(seqrelid) END AS value
+      FROM pg_sequence WHERE seqrelid = to_regclass('dms.ChangeVersionSequence')) AS at
+WHERE at.value > 9000000000000000000
 UNION ALL
 SELECT 'note', format('dms.%s.%s', table_name, name), 'NOT NULL without a default: the Python writer does not know the column, and cannot insert',
        format('ALTER TABLE dms.%I ALTER COLUMN %I SET DEFAULT ..., or DROP NOT NULL, before it is used.', table_name, name)
@@ -111,8 +129,18 @@ SELECT 'note', 'dms.Document', format('an UPDATE of only %s is no change to the 
        'Let programs signal it (SET ContentVersion = ContentVersion + 1), or name what is content: --content-column.'
 FROM extra
 WHERE table_name = 'document' AND NOT is_name
-  AND name NOT IN (SELECT lower(value) FROM jsonb_array_elements_text(CAST(:content_columns AS jsonb)))
+  AND NOT EXISTS (SELECT FROM jsonb_array_elements_text(CAST(:content_columns AS jsonb)) AS given (value) WHERE name IN (given.value, lower(given.value)))
 HAVING count(*) > 0
+UNION ALL
+SELECT 'note', format('dms.%s.%s', c.table_name, c.name), format('its default draws from %s, which is not its own', d.refobjid::regclass),
+       'Ids come from an identity from now on, which goes on above: programs must not draw them from the sequence themselves any more.'
+FROM pg_temp.fitted_column AS c
+JOIN pg_temp.fitted_table AS t ON t.name = c.table_name
+JOIN pg_attribute AS a ON a.attrelid = t.found AND a.attname = c.name
+JOIN pg_attrdef AS f ON f.adrelid = a.attrelid AND f.adnum = a.attnum
+JOIN pg_depend AS d ON d.classid = 'pg_attrdef'::regclass AND d.objid = f.oid AND d.refclassid = 'pg_class'::regclass
+JOIN pg_sequence AS s ON s.seqrelid = d.refobjid
+WHERE c.numbered AND c.found_identity = '' AND d.refobjid <> coalesce(to_regclass(pg_get_serial_sequence('dms.' || c.table_name, c.name)), 0)
 UNION ALL
 SELECT 'note', format('trigger %s on dms.%s', g.tgname, t.name), 'it stays, and sees the rows that the adoption fills',
        'One that changes ContentVersion, IdentityVersion or KeyValues makes each of its updates a change. Drop what the journal replaces.'

@@ -104,7 +104,7 @@ changes AS (  -- the contributions that are their document's derived version: no
 SELECT floors.floor, position.ChangeVersion AS scanned_version, position.DocumentId AS scanned_id,
        changes.ChangeVersion AS change_version, changes.DocumentId AS document_id, changes.DocumentUuid AS document_uuid
 FROM (SELECT max(ChangeVersion) AS floor FROM dms.JournalFloor
-      WHERE Journal IN ('DocumentChangeEvent', 'IdentityChangeEvent')) AS floors
+      WHERE Journal IN ('DocumentChangeEvent', 'IdentityChangeEvent') HAVING count(*) = 2) AS floors  -- no row where one is lost
 LEFT JOIN position ON true
 LEFT JOIN changes ON true
 ORDER BY changes.ChangeVersion, changes.DocumentId

@@ -23,7 +23,7 @@ SELECT state.is_exact, floors.floor, position.ChangeVersion AS scanned_version, 
        changes.ChangeVersion AS change_version, changes.DocumentId AS document_id, changes.DocumentUuid AS document_uuid
 FROM state
 CROSS JOIN (SELECT max(ChangeVersion) AS floor FROM dms.JournalFloor
-            WHERE Journal IN ('DocumentChangeEvent', 'IdentityChangeEvent')) AS floors
+            WHERE Journal IN ('DocumentChangeEvent', 'IdentityChangeEvent') HAVING count(*) = 2) AS floors  -- no row where one is lost
 LEFT JOIN position ON true
 LEFT JOIN changes ON true
 ORDER BY changes.ChangeVersion, changes.DocumentId

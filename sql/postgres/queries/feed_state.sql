@@ -6,5 +6,5 @@ SELECT database.DatabaseUuid AS database_uuid, generation.Generation AS generati
 FROM dms.FeedDatabase AS database
 CROSS JOIN dms.FeedGeneration AS generation
 CROSS JOIN (SELECT max(ChangeVersion) AS floor FROM dms.JournalFloor
-            WHERE Journal IN ('DocumentChangeEvent', 'DocumentDeleteEvent', 'KeyChangeEvent')) AS floors
+            WHERE Journal IN ('DocumentChangeEvent', 'DocumentDeleteEvent', 'KeyChangeEvent') HAVING count(*) = 3) AS floors
 ORDER BY generation.Generation

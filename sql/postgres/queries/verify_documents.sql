@@ -2,7 +2,7 @@
 -- Binds: after (exclusive), last (inclusive; DocumentIds). Stamps that may have been given twice: again_from, again_through (inclusive;
 --   nothing where from is above through); rewound_through, rewound_at: stamps up to there that were given after then (null: none).
 -- Gives: code, document_id; is_content, is_identity, is_key: what is to be signalled; content_version, identity_version.
--- An event of another resource is none: no page finds it.
+-- An event of another resource is none: no page finds it. At or below the floor two documents may have one stamp: an adoption keeps versions.
 -- Exact while others write: a stamp and its event are committed together, and floors rise with what they remove, so one snapshot shows
 --   all of it or none. The sequence is read after the snapshot was taken.
 -- Plan:  a range of PK_Document; lookups by the journals' primary keys and IX_KeyChangeEvent_Document.
@@ -23,11 +23,11 @@ checked AS MATERIALIZED (
            d.ContentVersion BETWEEN CAST(:again_from AS bigint) AND CAST(:again_through AS bigint)
                OR coalesce(d.ContentVersion <= CAST(:rewound_through AS bigint)
                            AND d.ContentLastModifiedAt > CAST(:rewound_at AS timestamptz), false)
-               OR content_twice.found IS NOT NULL AND content.Operation IS NOT NULL AS content_again,
+               OR content_twice.found AND content.Operation IS NOT NULL AND d.ContentVersion > floors.document AS content_again,
            d.IdentityVersion BETWEEN CAST(:again_from AS bigint) AND CAST(:again_through AS bigint)
                OR coalesce(d.IdentityVersion <= CAST(:rewound_through AS bigint)
                            AND d.IdentityLastModifiedAt > CAST(:rewound_at AS timestamptz), false)
-               OR identity_twice.found IS NOT NULL AND identity.Operation IS NOT NULL AS identity_again
+               OR identity_twice.found AND identity.Operation IS NOT NULL AND d.IdentityVersion > floors.document AS identity_again
     FROM dms.Document AS d
     CROSS JOIN floors
     LEFT JOIN LATERAL (SELECT Operation FROM dms.DocumentChangeEvent

@@ -1,15 +1,31 @@
 -- sql/postgres/queries/verify_objects.sql: what the schema is made of, for comparison with the shipped text.
--- Gives: kind (trigger, routine, view, index, constraint, sequence, owner, partition), name, definition (what the server tells; null where the name is
+-- Gives: kind (table, trigger, routine, view, index, constraint, sequence, owner, partition), name, definition (what the server tells; null where the name is
 --   all that is asked for), state: ok, or what is wrong with it.
 WITH tables AS (
-    SELECT oid, relname, relkind, relowner,
+    SELECT oid, relname, relkind, relowner, relpersistence, relrowsecurity AND relforcerowsecurity AS is_hidden,
            relispartition OR coalesce(obj_description(oid, 'pg_class') LIKE 'dmsjournal: a part of %', false) AS is_part
     FROM pg_class
     WHERE relnamespace = 'dms'::regnamespace AND relkind IN ('r', 'p', 'v', 'S')
 )
-SELECT 'trigger' AS kind, CAST(t.tgname AS text) AS name, pg_get_triggerdef(t.oid) AS definition,
+SELECT 'table' AS kind, CAST(tables.relname AS text) AS name, CAST(NULL AS text) AS definition,
+       CASE WHEN tables.relpersistence = 'u' OR EXISTS (
+                SELECT FROM pg_partition_tree(tables.oid) AS part JOIN pg_class AS c ON c.oid = part.relid WHERE c.relpersistence = 'u')
+            THEN 'is unlogged: a crash empties it'
+            WHEN tables.is_hidden THEN 'hides rows from its owner (FORCE ROW LEVEL SECURITY)'
+            WHEN tables.relkind = 'r' AND EXISTS (SELECT FROM pg_inherits WHERE tables.oid IN (inhparent, inhrelid))
+            THEN 'shares rows with another table (INHERITS)'
+            WHEN EXISTS (
+                SELECT FROM pg_trigger AS ours JOIN pg_trigger AS later ON later.tgrelid = ours.tgrelid AND later.tgname > ours.tgname
+                WHERE ours.tgrelid = tables.oid AND NOT later.tgisinternal AND later.tgenabled <> 'D'
+                  AND ours.tgname IN ('zz_document_stampinsert', 'zz_document_stampupdate', 'zz_referenceedge_parentresource')
+                  AND later.tgtype & 3 = 3 AND later.tgtype & ours.tgtype & 20 <> 0)  -- before, each row; the same event
+            THEN 'has a trigger that fires after ours, and may overwrite stamps'
+            WHEN EXISTS (SELECT FROM pg_rewrite WHERE ev_class = tables.oid) THEN 'has a rule that rewrites statements' ELSE 'ok' END AS state
+FROM tables WHERE tables.relkind IN ('r', 'p') AND NOT tables.is_part
+UNION ALL
+SELECT 'trigger', t.tgname, pg_get_triggerdef(t.oid),
        CASE t.tgenabled WHEN 'O' THEN 'ok' WHEN 'D' THEN 'disabled' WHEN 'R' THEN 'fires in replica role only'
-                        ELSE 'fires in replica role too' END AS state
+                        ELSE 'fires in replica role too' END
 FROM pg_trigger AS t JOIN tables ON tables.oid = t.tgrelid
 WHERE NOT t.tgisinternal AND NOT tables.is_part
 UNION ALL
@@ -32,7 +48,9 @@ FROM pg_constraint AS c JOIN tables ON tables.oid = c.conrelid
 WHERE NOT tables.is_part
 UNION ALL
 SELECT 'sequence', tables.relname,
-       concat_ws(' ', format_type(s.seqtypid, NULL), 'increment', s.seqincrement, 'cache', s.seqcache, CASE WHEN s.seqcycle THEN 'cycle' ELSE 'no cycle' END), 'ok'
+       concat_ws(' ', format_type(s.seqtypid, NULL), 'increment', s.seqincrement, 'to', s.seqmax, 'cache', s.seqcache,
+                 CASE WHEN s.seqcycle THEN 'cycle' ELSE 'no cycle' END),
+       CASE WHEN tables.relpersistence = 'u' THEN 'is unlogged: a crash sets it back' ELSE 'ok' END
 FROM pg_sequence AS s JOIN tables ON tables.oid = s.seqrelid
 WHERE tables.relname = 'changeversionsequence'
 UNION ALL

@@ -15,4 +15,20 @@ GRANT SELECT, DELETE ON dms.DocumentChangeEvent, dms.IdentityChangeEvent, dms.Ke
 GRANT SELECT, UPDATE ON dms.JournalFloor TO :"pruner";
 GRANT SELECT, INSERT, UPDATE, DELETE ON dms.ChangeConsumer TO :"pruner";
 GRANT SELECT ON dms.alembic_version TO :"pruner";
+DO $$  -- who deletes events deletes what options images and context keep for them: without the bodies
+DECLARE
+    pruner regrole;
+BEGIN
+    FOR pruner IN
+        SELECT acl.grantee FROM pg_class AS c CROSS JOIN LATERAL aclexplode(c.relacl) AS acl
+        WHERE c.oid = 'dms.DocumentChangeEvent'::regclass AND acl.privilege_type = 'DELETE' AND acl.grantee NOT IN (0, c.relowner)
+    LOOP
+        IF to_regclass('dms.DocumentImage') IS NOT NULL THEN
+            EXECUTE format('GRANT DELETE, SELECT (ChangeVersion, DocumentId, IsDelete) ON dms.DocumentImage TO %s', pruner);
+        END IF;
+        IF to_regclass('dms.ChangeContext') IS NOT NULL THEN
+            EXECUTE format('GRANT SELECT, DELETE ON dms.ChangeContext TO %s', pruner);
+        END IF;
+    END LOOP;
+END $$;
 COMMIT;

@@ -1,8 +1,9 @@
 -- sql/sqlserver/queries/adopt_check_stamps.sql: versions that are no stamps: two children with one identity version would both be their
--- parent's witness (invariant 4). Gives: subject, found, remedy. Reads all documents.
+-- parent's witness (invariant 4). Binds: new_stamps (whether all are replaced). Gives: subject, found, remedy.
+-- Reads all documents.
 SELECT N'dms.Document.IdentityVersion' AS subject, CONCAT(COUNT_BIG(*), N' values are of several documents, such as ', MIN(repeated.IdentityVersion)) AS found,
        N'They are no stamps of one sequence: adopt with --new-stamps, which gives each document a new one.' AS remedy
-FROM (SELECT IdentityVersion FROM dms.Document WHERE IdentityVersion > 0 GROUP BY IdentityVersion HAVING COUNT_BIG(*) > 1) AS repeated
+FROM (SELECT IdentityVersion FROM dms.Document WHERE IdentityVersion > 0 AND CAST(:new_stamps AS bit) = 0 GROUP BY IdentityVersion HAVING COUNT_BIG(*) > 1) AS repeated
 HAVING COUNT_BIG(*) > 0
 UNION ALL
 SELECT N'dms.Document', CONCAT(N'the highest version is ', MAX(stamped.version)),

@@ -104,10 +104,6 @@ FROM sys.sequences AS s
 WHERE s.object_id = OBJECT_ID(N'dms.ChangeVersionSequence')
   AND (TYPE_NAME(s.system_type_id) <> N'bigint' OR CAST(s.increment AS bigint) <> 1 OR CAST(s.maximum_value AS bigint) <> 9223372036854775807 OR s.is_cycling = 1)
 UNION ALL
-SELECT N'obstacle', CONCAT(N'dms.Document.', value), N'there is no such column for --content-column, or the journal looks at it anyway', N'Name a column of your own.'
-FROM OPENJSON(@content)
-WHERE LOWER(value) NOT IN (SELECT LOWER(name) FROM @extra WHERE LOWER(table_name) = N'document')
-UNION ALL
 SELECT N'note', CONCAT(N'dms.', table_name, N'.', name), N'NOT NULL without a default: the Python writer does not know the column, and cannot insert',
        CONCAT(N'ALTER TABLE dms.', QUOTENAME(table_name), N' ADD DEFAULT ... FOR ', QUOTENAME(name), N', or let it take nulls, before that is used.')
 FROM @extra

@@ -96,7 +96,7 @@ OPTION (LOOP JOIN, FORCE ORDER);
 SELECT floors.floor, @scanned_version AS scanned_version, @scanned_id AS scanned_id,
        change.ChangeVersion AS change_version, change.DocumentId AS document_id, change.DocumentUuid AS document_uuid
 FROM (SELECT MAX(ChangeVersion) AS floor FROM dms.JournalFloor
-      WHERE Journal IN (N'DocumentChangeEvent', N'IdentityChangeEvent')) AS floors
+      WHERE Journal IN (N'DocumentChangeEvent', N'IdentityChangeEvent') HAVING COUNT(*) = 2) AS floors  -- no row where one is lost
 LEFT JOIN (
     SELECT contribution.ChangeVersion, contribution.DocumentId, document.DocumentUuid
     FROM @contribution AS contribution INNER JOIN dms.Document AS document ON document.DocumentId = contribution.DocumentId

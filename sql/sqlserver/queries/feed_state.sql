@@ -6,5 +6,5 @@ SELECT feed.DatabaseUuid AS database_uuid, generation.Generation AS generation, 
 FROM dms.FeedDatabase AS feed
 CROSS JOIN dms.FeedGeneration AS generation
 CROSS JOIN (SELECT MAX(ChangeVersion) AS floor FROM dms.JournalFloor
-            WHERE Journal IN (N'DocumentChangeEvent', N'DocumentDeleteEvent', N'KeyChangeEvent')) AS floors
+            WHERE Journal IN (N'DocumentChangeEvent', N'DocumentDeleteEvent', N'KeyChangeEvent') HAVING COUNT(*) = 3) AS floors
 ORDER BY generation.Generation;

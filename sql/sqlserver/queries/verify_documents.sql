@@ -2,7 +2,7 @@
 -- Binds: after (exclusive), last (inclusive; DocumentIds). Stamps that may have been given twice: again_from, again_through (inclusive;
 --   nothing where from is above through); rewound_through, rewound_at: stamps up to there that were given after then (null: none).
 -- Gives: code, document_id; is_content, is_identity, is_key: what is to be signalled; content_version, identity_version.
--- An event of another resource is none: no page finds it.
+-- An event of another resource is none: no page finds it. At or below the floor two documents may have one stamp: an adoption keeps versions.
 -- Exact while others write, at each isolation level, by the order of its statements: a document first, then the events that were
 -- committed with its stamps, then the floors, which rise with what they remove, then the sequence, which only rises.
 -- Plan:  a range of PK_Document; lookups by the journals' primary keys and IX_KeyChangeEvent_Document.
@@ -19,6 +19,8 @@ DECLARE @batch TABLE (
     KeyValues       nvarchar(max) COLLATE Latin1_General_100_BIN2 NULL,
     ContentAgain    bit              NOT NULL,
     IdentityAgain   bit              NOT NULL,
+    ContentTwice    bit              NOT NULL DEFAULT 0,
+    IdentityTwice   bit              NOT NULL DEFAULT 0,
     ContentLost     bit              NOT NULL DEFAULT 0,
     IdentityLost    bit              NOT NULL DEFAULT 0,
     WitnessLost     bit              NOT NULL DEFAULT 0,
@@ -68,13 +70,13 @@ CROSS APPLY (
 WHERE renamed.KeyValues <> batch.KeyValues OR (renamed.KeyValues IS NULL AND batch.KeyValues IS NOT NULL)
    OR (renamed.KeyValues IS NOT NULL AND batch.KeyValues IS NULL)
 OPTION (LOOP JOIN);
-UPDATE batch SET ContentAgain = 1
+UPDATE batch SET ContentTwice = 1
 FROM @batch AS batch
 WHERE batch.ContentLost = 0 AND EXISTS (
     SELECT * FROM dms.DocumentChangeEvent AS event
     WHERE event.ChangeVersion = batch.ContentVersion AND event.DocumentId <> batch.DocumentId)
 OPTION (LOOP JOIN);
-UPDATE batch SET IdentityAgain = 1
+UPDATE batch SET IdentityTwice = 1
 FROM @batch AS batch
 WHERE batch.IdentityLost = 0 AND EXISTS (
     SELECT * FROM dms.DocumentChangeEvent AS event
@@ -84,6 +86,8 @@ OPTION (LOOP JOIN);
 SELECT @document_floor = MAX(CASE WHEN Journal = N'DocumentChangeEvent' THEN ChangeVersion END),
        @identity_floor = MAX(CASE WHEN Journal = N'IdentityChangeEvent' THEN ChangeVersion END)
 FROM dms.JournalFloor;
+UPDATE @batch SET ContentAgain = 1 WHERE ContentTwice = 1 AND ContentVersion > @document_floor;
+UPDATE @batch SET IdentityAgain = 1 WHERE IdentityTwice = 1 AND IdentityVersion > @document_floor;
 UPDATE @batch SET ContentLost = 0 WHERE @document_floor IS NULL OR ContentVersion <= @document_floor;  -- not to be told without a floor
 UPDATE @batch SET IdentityLost = 0 WHERE @document_floor IS NULL OR IdentityVersion <= @document_floor;
 UPDATE @batch SET WitnessLost = 0 WHERE @identity_floor IS NULL OR IdentityVersion <= @identity_floor;

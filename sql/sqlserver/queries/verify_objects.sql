@@ -1,5 +1,5 @@
 -- sql/sqlserver/queries/verify_objects.sql: what the schema is made of, for comparison with the shipped text.
--- Gives: kind (trigger, routine, view, index, constraint, sequence, owner, option, partition), name, definition (what the server tells; null where
+-- Gives: kind (table, trigger, routine, view, index, constraint, sequence, owner, option, partition), name, definition (what the server tells; null where
 --   the name is all that is asked for), state: ok, or what is wrong with it.
 SET NOCOUNT ON;
 IF COALESCE(HAS_PERMS_BY_NAME(N'dms', N'SCHEMA', N'VIEW DEFINITION'), 0) = 0
@@ -10,6 +10,8 @@ FROM sys.objects AS o
 INNER JOIN sys.sql_modules AS m ON m.object_id = o.object_id
 LEFT JOIN sys.triggers AS t ON t.object_id = o.object_id
 WHERE o.schema_id = SCHEMA_ID(N'dms')
+UNION ALL
+SELECT 'table', o.name, NULL, N'ok' FROM sys.tables AS o WHERE o.schema_id = SCHEMA_ID(N'dms')
 UNION ALL
 SELECT 'index', i.name, NULL, CASE WHEN i.is_disabled = 1 THEN N'disabled' ELSE N'ok' END
 FROM sys.indexes AS i INNER JOIN sys.objects AS o ON o.object_id = i.object_id
