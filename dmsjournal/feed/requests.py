@@ -18,10 +18,11 @@ MAX_PAGE_SIZE = 10_000
 
 
 class NewItemStateMode(StrEnum):
-    """Whether an event carries the document's body.
+    """Whether an event carries the document's body before and after it.
 
-    INCLUDE_IF_AVAILABLE gives what the provider keeps: a journal has the current body only, and gives it where the event is the
-    document's latest. Portability: REQUIRE raises UnsupportedCapability where the provider does not keep each event's
+    INCLUDE_IF_AVAILABLE gives what the provider keeps: a journal with option images both, of each event that is younger than the
+    option; else the current body, where the event is the document's latest. REQUIRE never leaves one out: an event whose state was
+    not kept raises UnsupportedCapability. Portability: so does REQUIRE itself where the provider does not keep each event's
     (`item_state_required`).
     """
 

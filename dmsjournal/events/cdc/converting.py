@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Set
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
+from dmsjournal.errors import InvalidRequest
 from dmsjournal.events import shapes
 from dmsjournal.events.cdc.models import (
     VERSION,
@@ -20,6 +21,7 @@ from dmsjournal.events.cdc.models import (
 )
 from dmsjournal.events.differences import MISSING, Difference, differences, is_within, top_level
 from dmsjournal.events.shapes import FeedEventLike
+from dmsjournal.windows import MAX_VERSION
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,43 @@ class ChangeContext:
     tenant_id: str | None = None
     trigger: str | None = None
     metadata: Metadata | None = None
+
+    @classmethod
+    def of(cls, said: Mapping[str, Any] | None) -> ChangeContext:
+        """What a writer said (dmsjournal.Context, or plain SQL), in the format's words.
+
+        Never an error: what the format has no word for, and what is not of its word's type, goes into metadata.custom_fields.
+        """
+        if said is None:
+            return cls()
+        known = {word: said[name] for name, word in _WORDS.items() if isinstance(said.get(name), str)}
+        others = {
+            name: value for name, value in said.items() if _WORDS.get(name) not in known and name not in ("metadata", "cause")
+        }
+        metadata = said.get("metadata")
+        if metadata is not None and not isinstance(metadata, Mapping):
+            others["metadata"] = metadata
+        return cls(**known, metadata=_metadata(metadata if isinstance(metadata, Mapping) else {}, others))
+
+
+_WORDS = {"session_id": "session_id", "user": "user", "tenant": "tenant_id", "trigger": "trigger"}
+_TEXTS = ("request_id", "user_id", "ip_address", "user_agent", "api_version")
+
+
+def _metadata(said: Mapping[str, Any], others: dict[str, Any]) -> Metadata | None:
+    fits = {name: value for name, value in said.items() if _fits(name, value)}
+    custom = others | {name: value for name, value in said.items() if name not in fits}
+    if custom:
+        fits["custom_fields"] = fits.get("custom_fields", {}) | custom
+    return Metadata(**fits) if fits else None
+
+
+def _fits(name: str, value: Any) -> bool:
+    if name == "user_roles":
+        return isinstance(value, list) and all(isinstance(role, str) for role in value)
+    if name == "custom_fields":
+        return isinstance(value, dict)
+    return name in _TEXTS and (value is None or isinstance(value, str))
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +98,13 @@ class CdcConverter:
     ) -> CdcEvent:
         """The CDC event of an event of the feed; the same one however often it is read.
 
-        `version` is the document's version for optimistic locking. Raises InvalidRequest, pydantic's ValidationError.
+        `context` is what caused it; without one, what the event itself says of that. `version` is the document's version for
+        optimistic locking. Raises InvalidRequest, pydantic's ValidationError. Portability: InvalidRequest for a change_version of
+        more than 64 bits, as DynamoDB's streams have.
         """
-        context = context or ChangeContext()
+        context = context or ChangeContext.of(event.context)
+        if event.change_version > MAX_VERSION:
+            raise InvalidRequest("change_version", event.change_version, "a CDC event's sequence_number has 64 bits at most")
         operation = shapes.operation_of(event)
         return CdcEvent(
             version=VERSION,
