@@ -56,9 +56,7 @@ def test_what_was_written_since_is_told_by_its_own_event_and_what_came_since_not
     journal: dj.Journal, connection: sa.Connection
 ) -> None:
     student = document(STUDENT, 1)
-    [first, plan, other, late] = write(
-        journal, student, document(PLAN, 1, student), document(PLAN, 2, student), document(PLAN, 3)
-    )
+    [first, plan, other, late] = write(journal, student, document(PLAN, 1, student), document(PLAN, 2, student), document(PLAN, 3))
     version = rename(journal, 1, 2)
     add_edge(connection, late, first)
     change_content(connection, other)
