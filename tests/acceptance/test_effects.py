@@ -8,7 +8,7 @@ import sqlalchemy as sa
 import dmsjournal as dj
 from dmsjournal import effects, migrating
 from tests.feeds import walk
-from tests.helpers import PLAN, SCHOOL, SECTION, STUDENT, add_edge, change_content, commit, document, newest, refer, write
+from tests.helpers import PLAN, SCHOOL, SECTION, STUDENT, add_edge, change_content, document, newest, refer, write
 
 ADA = dj.Context(user="ada", trigger="api_delete")
 

@@ -26,7 +26,19 @@ documents = st.dictionaries(texts, json_values, max_size=4)
 versions = st.integers(0, 2**63 - 1) | st.just(2**63 - 1)
 times = st.datetimes(datetime(1970, 1, 1), datetime(2100, 1, 1)).map(lambda time: time.replace(tzinfo=UTC))
 names = st.text(string.ascii_letters, min_size=1, max_size=5)
+lists_of_texts = st.lists(texts, max_size=3)
 resources = st.builds(ResourceKey, names, names, st.just("5.2.0"))
+
+
+@st.composite
+def contexts(draw: st.DrawFn) -> dict[str, object]:
+    """What a writer says: the words that have a meaning, with what they should hold and with anything."""
+    words = ("request_id", "user_id", "user_roles", "ip_address", "user_agent", "api_version", "custom_fields", "own")
+    anything = json_values | lists_of_texts
+    metadata = st.fixed_dictionaries({}, optional=dict.fromkeys(words, anything)) | json_values
+    said = dict.fromkeys(("session_id", "user", "tenant", "trigger", "cause", "unreadable"), anything)
+    found: dict[str, object] = draw(st.fixed_dictionaries({}, optional=said | {"metadata": metadata}))
+    return found
 
 
 @st.composite
@@ -43,15 +55,13 @@ def feed_events(draw: st.DrawFn) -> FeedRecord:
         change_version=draw(versions),
         item_state=draw(st.sampled_from([None, State(before, after)])),
         transaction_id=draw(st.none() | versions),
+        context=draw(st.none() | documents | contexts()),
     )
 
 
 def given(draw: st.DrawFn, **fields: st.SearchStrategy) -> dict[str, object]:
     """Some of the fields, each null or with a value."""
     return {name: draw(st.none() | values) for name, values in fields.items() if draw(st.booleans())}
-
-
-lists_of_texts = st.lists(texts, max_size=3)
 
 
 @st.composite
