@@ -79,7 +79,7 @@ def read(journal: dj.Journal, **options: Any) -> list[cdc.CdcEvent]:
 
 
 def check(journal: dj.Journal, event: cdc.CdcEvent, name: str) -> None:
-    """The event is the published example, but for what a database chooses: ids, versions, times, the order of a document's names."""
+    """The event is the published example, but for what a database chooses: ids, versions, times, the order of a body's names."""
     [told] = [each for each in walk(journal, INCLUDE)[0] if each.change_version == event.sequence_number]
     found: dict[str, Any] = json.loads(event.to_json())
     assert found["event_id"] == f"evt_{told.event_id}"
