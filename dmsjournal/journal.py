@@ -394,7 +394,7 @@ class Journal:
         Bounds: `limit` documents an event (1 to 1,000), 10,000 references of it are looked at. Raises InvalidRequest,
         CheckpointExpired where an event has been pruned. Source: docs/how-it-works.md, Effects.
         """
-        with self._session() as session:
+        with self._at_horizon() as (session, _):  # for begin_page's settings: a bitmap would be made of all references
             return read_effects(session, self._registry, events, limit)
 
     def fingerprint(self, version: int) -> Fingerprint:

@@ -9,7 +9,7 @@ from typing import Any
 from dmsjournal import contexts, images
 from dmsjournal.errors import UnsupportedCapability
 from dmsjournal.feed.events import ItemState
-from dmsjournal.feed.requests import NewItemStateMode
+from dmsjournal.feed.requests import FeedRequest, NewItemStateMode
 from dmsjournal.images import Event
 from dmsjournal.session import Session
 
@@ -23,11 +23,12 @@ class Additions:
     is_whole: bool
 
 
-def read_additions(session: Session, mode: NewItemStateMode, rows: Sequence[Any]) -> Additions:
+def read_additions(session: Session, request: FeedRequest, rows: Sequence[Any]) -> Additions:
     """The additions to the rows of a page, one query for each option that is needed and there.
 
     Raises UnsupportedCapability where every event must have its state, and one is older than option images.
     """
+    mode = request.item_state
     events = [(row.change_version, row.document_id) for row in rows]
     states: dict[Event, ItemState] = {}
     caused: Mapping[Event, Mapping[str, Any]] = {}
@@ -38,7 +39,7 @@ def read_additions(session: Session, mode: NewItemStateMode, rows: Sequence[Any]
             is_whole = False
             _refuse_older(session, events[0][0])
         states = _present(rows) | states
-    if events and contexts.OPTION in session.options:
+    if events and request.contexts and contexts.OPTION in session.options:
         caused = contexts.read_contexts(session, events)
         is_whole = is_whole and len(caused) == len(events)
     return Additions(states, caused, is_whole)

@@ -247,7 +247,7 @@ class _Page:
     def _events(self, place: _Place, found: Sequence[Any]) -> list[FeedEvent]:
         rows = [row for row in found if row.change_version is not None]
         names = self.registry.names_of(self.session, {row.resource_key_id for row in rows})
-        additions = read_additions(self.session, self.request.item_state, rows)
+        additions = read_additions(self.session, self.request, rows)
         if not additions.is_whole:
             self._refuse_pruned_meanwhile(place, rows)
         return [_event(row, names, additions) for row in rows]

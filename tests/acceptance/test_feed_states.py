@@ -117,6 +117,7 @@ def test_events_carry_what_their_writers_said(full: dj.Journal) -> None:
     for size in (1, 3, 500):
         events, _ = walk(full, dj.FeedRequest(max_page_size=size))
         assert [event.context for event in events] == [said, said, None, {"trigger": "api_delete"}]
+    assert {event.context for event in walk(full, dj.FeedRequest(contexts=False))[0]} == {None}
     assert full.feed_capabilities.contexts
 
 
@@ -160,10 +161,10 @@ def test_a_prune_between_the_events_and_what_is_added_to_them_is_no_silent_null(
     read = additions.read_additions
     through = [2]
 
-    def pruned_in_between(session: Session, mode: dj.NewItemStateMode, rows: Sequence[Any]) -> additions.Additions:
+    def pruned_in_between(session: Session, asked: dj.FeedRequest, rows: Sequence[Any]) -> additions.Additions:
         if through:
             full.prune(through=through.pop())
-        return read(session, mode, rows)
+        return read(session, asked, rows)
 
     monkeypatch.setattr("dmsjournal.feed.database.read_additions", pruned_in_between)
     with full.write() as tx:  # its context goes with the first prune that takes its last event

@@ -34,7 +34,7 @@ class CdcReader:
     limit: int = 100
 
     def convert(self, events: Sequence[FeedEvent]) -> list[CdcEvent]:
-        """The CDC events of a page's, in their order, for two queries a page.
+        """The CDC events of a page's, in their order, for a few queries a page.
 
         A cascade may become shorter: what it lists as updated without an event of its own has one later once it is written. Raises
         what CdcConverter.convert and Journal.effects raise. Portability: cascades are empty where the provider has no `effects`.
