@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import timedelta
 from types import TracebackType
 from typing import Any, TypeVar
@@ -19,7 +19,7 @@ from dmsjournal.contexts import Context, checked_context, read_contexts
 from dmsjournal.deletes import Delete, deletes_page
 from dmsjournal.deriving import Derived, derive
 from dmsjournal.effects import Effects, read_effects
-from dmsjournal.errors import DatabaseRefused, InvalidRequest, NotInstalled, Unavailable
+from dmsjournal.errors import DatabaseRefused, InvalidRequest, JournalError, NotInstalled, Unavailable
 from dmsjournal.feed import database
 from dmsjournal.feed.capabilities import FeedCapabilities
 from dmsjournal.feed.events import FeedEvent
@@ -420,9 +420,13 @@ class Journal:
 
     @property
     def feed_capabilities(self) -> FeedCapabilities:
-        """What the feed of this journal can do, with the options that the database had when the journal connected."""
+        """What the feed of this journal can do, with the options that the database had when the journal connected.
+
+        Never an error: while there is no database to ask, what it can do without options.
+        """
         if not self._is_installed:
-            self._check_installed()
+            with suppress(JournalError):
+                self._check_installed()
         return database.capabilities(self._options)
 
     def read_changes(self, request: FeedRequest) -> FeedPage:
