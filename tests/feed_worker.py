@@ -75,7 +75,9 @@ class Worker:
 
     def write(self, page: FeedPage, partition: str) -> None:
         now = time.monotonic_ns()  # of the machine, so that what two processes did can be put in order
-        self.file.writelines(f"{now} {e.change_version} {e.key.document_id} {e.event_id} {e.type} {partition}\n" for e in page.events)
+        self.file.writelines(
+            f"{now} {e.change_version} {e.key.document_id} {e.event_id} {e.type} {partition}\n" for e in page.events
+        )
         self.file.flush()
         os.fsync(self.file.fileno())
 

@@ -11,6 +11,7 @@ from uuid import UUID, uuid5
 from dmsjournal import statements
 from dmsjournal.errors import InvalidRequest
 from dmsjournal.resources import ResourceKey
+from dmsjournal.windows import MAX_VERSION
 
 Operation = Literal["CREATE", "UPDATE", "DELETE"]
 
@@ -67,6 +68,13 @@ def operation_of(event: FeedEventLike) -> Operation:
     if name not in ("CREATE", "UPDATE", "DELETE"):
         raise InvalidRequest("type", name, "an event is CREATE, UPDATE or DELETE")
     return name
+
+
+def version_of(event: FeedEventLike) -> int:
+    """The change version. Raises InvalidRequest for one of more than 64 bits, as DynamoDB's streams have."""
+    if event.change_version > MAX_VERSION:
+        raise InvalidRequest("change_version", event.change_version, "an event of this format has a version of 64 bits at most")
+    return event.change_version
 
 
 def entity_id_of(event: FeedEventLike) -> UUID:

@@ -54,7 +54,8 @@ class FeedEvent:
     `change_version` orders the events of a scope, together with the document's id; versions have gaps. `timestamp` is UTC, of the
     provider's clock, and orders nothing. `item_state` is None where it was not asked for or is not kept. `transaction_id` is the
     database's, None where the provider has none. `context` is what its writer said caused it, None where nothing was said.
-    Portability: `context` needs a provider whose capabilities name `contexts`. Source: docs/how-it-works.md, The feed.
+    Portability: `context` needs a provider whose capabilities name `contexts`; a `change_version` may have more than 64 bits, and
+    a `timestamp` whole seconds only. Source: docs/how-it-works.md, The feed.
     """
 
     event_id: UUID

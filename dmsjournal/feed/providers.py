@@ -46,7 +46,10 @@ class FeedProvider(Protocol):
         """The parts that it cuts its documents into; see Journal.list_physical_partitions."""
 
     def effects(self, events: Iterable[FeedEvent], limit: int = 100) -> Mapping[tuple[int, int], Effects]:
-        """What else changed because of events; see Journal.effects. Raises UnsupportedCapability."""
+        """What else changed because of events; see Journal.effects.
+
+        Portability: raises UnsupportedCapability where the provider does not know (`effects`).
+        """
 
     def close(self) -> None:
         """Gives back what it holds."""

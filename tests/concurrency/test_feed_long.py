@@ -95,7 +95,8 @@ def test_two_million_events_by_four_processes_that_are_killed(url: str, journal:
     twice, left = check(tmp_path, expected)
     assert left == len(expected)
     assert twice <= group.killed * PAGE * 2
-    print(f"{left} events, {group.killed} kills, {time.monotonic() - began:.0f} s; {twice} came twice, all left out by deduplicators of two pages")
+    seconds = time.monotonic() - began
+    print(f"{left} events, {group.killed} kills, {seconds:.0f} s; {twice} came twice, all left out by deduplicators of two pages")
 
 
 def read_lines(folder: Path) -> list[list[str]]:

@@ -30,19 +30,18 @@ lists_of_texts = st.lists(texts, max_size=3)
 resources = st.builds(ResourceKey, names, names, st.just("5.2.0"))
 
 
-@st.composite
-def contexts(draw: st.DrawFn) -> dict[str, object]:
-    """What a writer says: the words that have a meaning, with what they should hold and with anything."""
+def contexts() -> st.SearchStrategy[dict[str, object]]:
+    """What a writer says: a few of the words that have a meaning, each with what it should hold or with anything."""
     words = ("request_id", "user_id", "user_roles", "ip_address", "user_agent", "api_version", "custom_fields", "own")
-    anything = json_values | lists_of_texts
-    metadata = st.fixed_dictionaries({}, optional=dict.fromkeys(words, anything)) | json_values
-    said = dict.fromkeys(("session_id", "user", "tenant", "trigger", "cause", "unreadable"), anything)
-    found: dict[str, object] = draw(st.fixed_dictionaries({}, optional=said | {"metadata": metadata}))
-    return found
+    anything = scalars | lists_of_texts | st.dictionaries(texts, scalars, max_size=1)
+    metadata = st.dictionaries(st.sampled_from(words), anything, max_size=2) | anything
+    others = ("session_id", "user", "tenant", "trigger", "cause", "unreadable")
+    said = st.dictionaries(st.sampled_from(others), anything, max_size=2)
+    return st.builds(lambda said, metadata: said | {"metadata": metadata}, said, metadata)
 
 
 @st.composite
-def feed_events(draw: st.DrawFn) -> FeedRecord:
+def feed_events(draw: st.DrawFn, said: st.SearchStrategy[dict[str, object]] | None = None) -> FeedRecord:
     operation = draw(st.sampled_from(["CREATE", "UPDATE", "DELETE"]))
     before = None if operation == "CREATE" else draw(st.none() | documents)
     after = None if operation == "DELETE" else draw(st.none() | documents)
@@ -55,7 +54,7 @@ def feed_events(draw: st.DrawFn) -> FeedRecord:
         change_version=draw(versions),
         item_state=draw(st.sampled_from([None, State(before, after)])),
         transaction_id=draw(st.none() | versions),
-        context=draw(st.none() | documents | contexts()),
+        context=draw(said) if said is not None else None,
     )
 
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
-from dmsjournal.errors import InvalidRequest
 from dmsjournal.events import shapes
 from dmsjournal.events.cdc.models import (
     VERSION,
@@ -21,7 +20,6 @@ from dmsjournal.events.cdc.models import (
 )
 from dmsjournal.events.differences import MISSING, Difference, differences, is_within, top_level
 from dmsjournal.events.shapes import FeedEventLike
-from dmsjournal.windows import MAX_VERSION
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,15 +101,13 @@ class CdcConverter:
         more than 64 bits, as DynamoDB's streams have.
         """
         context = context or ChangeContext.of(event.context)
-        if event.change_version > MAX_VERSION:
-            raise InvalidRequest("change_version", event.change_version, "a CDC event's sequence_number has 64 bits at most")
         operation = shapes.operation_of(event)
         return CdcEvent(
             version=VERSION,
             event_id=f"evt_{event.event_id}",
             event_type=event_type_of(operation),
             timestamp=event.timestamp,
-            sequence_number=event.change_version,
+            sequence_number=shapes.version_of(event),
             schema_name=event.resource.project_name,
             schema_version=event.resource.resource_version,
             source=self._source(event, context),
