@@ -148,6 +148,23 @@ def test_a_published_soft_delete_comes_out_field_for_field(full: dj.Journal) -> 
     check(full, made, "soft_deleted")
 
 
+def test_a_rename_lists_what_refers_to_it_and_counts_the_rest(full: dj.Journal) -> None:
+    student = document(STUDENT, 1)
+    write(full, student, *(document(PLAN, n, student) for n in range(3)))
+    with full.write(dj.Context(trigger="admin_action")) as tx:
+        tx.rekey(STUDENT, {"studentId": 1}, {"studentId": 2})
+    renamed = walk(full, INCLUDE)[0][-1:]
+    converter = cdc.CdcConverter(cdc.Source(database="postgresql", instance="one"))
+    for limit, more in ((2, 1), (3, None)):
+        [made] = cdc.CdcReader(full, converter, limit=limit).convert(renamed)
+        jsonschema.Draft202012Validator(cdc.json_schema()).validate(json.loads(made.to_json()))
+        assert [(e.entity_type, e.reason) for e in made.cascade.updated] == [
+            ("GraduationPlan", "referenced_identity_changed")
+        ] * limit
+        assert made.cascade.truncated == more
+        assert cdc.CdcEvent.from_json(made.to_json()) == made
+
+
 def test_values_that_break_careless_code_come_through(full: dj.Journal) -> None:
     """Characters of two surrogates, the largest version of 64 bits, null beside what is missing, a number of many digits."""
     before: dict[str, object] = {"\U0001d11e": "\U0001f600", "big": 2**63 - 1, "null": None, "exact": Decimal("7.20"), "far": 2**70}
