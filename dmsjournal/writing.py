@@ -145,7 +145,7 @@ class WriteTransaction:
         """Keeps a transaction's first context from being told of what was written before it: that had none, so none comes first."""
         if self._context is None and not self._has_begun:
             Context().set(self._session)
-            self._session.execute("delete_documents", document_ids=[])  # none: the trigger looks at the context all the same
+            self._session.execute("note_context")
         self._has_begun = True
 
     @contextmanager
@@ -162,6 +162,7 @@ class WriteTransaction:
         The document is there, and is updated or deleted afterwards or was before. `reason` is told, 100 bytes at most. Raises
         InvalidRequest, also for a document that there is not; UnsupportedCapability without option context.
         """
+        self._refuse_while_rejecting()
         require(self._session, contexts.OPTION)
         with translated():
             document_id = self._find_one(resource, key_values, document_uuid)

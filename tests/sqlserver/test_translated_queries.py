@@ -55,7 +55,7 @@ UNTRANSLATED = {  # the queries that are not compared: each with what is said of
 # What keeps a journal goes by the catalog, by locks and by what others write: tests/acceptance/ runs it on any SQL Server.
 OPERATIONS = re.compile(
     "^(adopt|verify|repair|status|prune|fill|feed)|_repair$|consumer|generation|partitions$|^open_transactions$|^last_event$|"
-    "^(add_dependencies|bury_documents|enter_change|expire_journal|move_tombstones|raise_sequence|refile_edges|remove_(dang|exp|images))"
+    "^(add_dependencies|bury_documents|enter_change|note_context|expire_journal|move_tombstones|raise_sequence|refile_edges|remove_(dang|exp|images))"
 )
 
 COMPARED = [
