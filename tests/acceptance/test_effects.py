@@ -160,6 +160,20 @@ def test_what_a_writer_says_was_caused_by_a_document_is_its_effect(told: dj.Jour
     assert users == {"ada"}
 
 
+def test_neither_the_cause_itself_nor_what_others_write_meanwhile_is_an_effect(told: dj.Journal, connection: sa.Connection) -> None:
+    [student, _, section, plan] = write(told, document(STUDENT, 1), document(SCHOOL, 1), document(SECTION, 1), document(PLAN, 1))
+    with told.write() as tx, tx.caused_by(STUDENT, {"studentId": 1}, reason="x"):
+        tx.upsert(document(SCHOOL, 1, body={"n": 1}))
+        change_content(connection, plan)  # another session's, between two stamps of this one
+        tx.upsert(document(STUDENT, 1, body={"n": 1}))
+        tx.upsert(document(SECTION, 1, body={"n": 1}))
+    events, _ = walk(told, dj.FeedRequest())
+    found = told.effects(events)
+    assert list(found) == [(event.change_version, student) for event in events[4:] if event.key.document_id == student]
+    [listed] = found.values()
+    assert ids(listed.updated) == [student + 1, section]
+
+
 def test_causes_nest_and_end(told: dj.Journal) -> None:
     [student, school] = write(told, document(STUDENT, 1), document(SCHOOL, 1))
     with told.write() as tx:
