@@ -1,5 +1,6 @@
 """Options change no answer: the same histories with and without (docs/dba/options.md)."""
 
+
 import pytest
 import sqlalchemy as sa
 

@@ -372,9 +372,7 @@ def test_the_password_is_no_part_of_the_jdbc_url() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    "url", ["postgresql://me:secret@host/db?gssencmode=require", "mssql+pyodbc://sa:secret@host/db?MARS_Connection=yes"]
-)
+@pytest.mark.parametrize("url", ["postgresql://me:secret@host/db?gssencmode=require", "mssql+pyodbc://sa:secret@host/db?MARS_Connection=yes"])
 def test_what_the_driver_cannot_do_is_refused(url: str) -> None:
     with pytest.raises(dj.UnsupportedCapability, match=r"gssencmode|mars") as refused:
         jdbc_options(url)
