@@ -1,4 +1,4 @@
-"""Measure pages, writes, prunes, plans, extracts and events, both sides in one run: `python -m benchmarks all`."""
+"""Measure pages, writes, options, prunes, plans, extracts, feeds and events, both sides in one run: `python -m benchmarks all`."""
 
 import argparse
 from collections.abc import Callable
@@ -6,7 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from benchmarks import arrow, database, option, page, plan, prune, report, ring, write
+from benchmarks import arrow, context, database, feed, option, page, plan, prune, report, ring, write
 from benchmarks.facts import Facts
 from benchmarks.report import Table
 
@@ -20,7 +20,12 @@ def main() -> None:
         rings = ring.Options(asked.hand_overs, asked.repeat, own_command(asked, "ring", "hand_overs"))
         tables, found = ring.measure(rings)
         print(report.write(asked.output / "ring.json", found, asdict(rings), tables))
-    if asked.what == "ring":
+    if asked.what in ("feed", "all"):
+        command = own_command(asked, "feed", "fed", "transaction")
+        feeds = feed.Options(asked.fed, tuple(asked.feed_pages), asked.transaction, asked.repeat, command)
+        with database.server(asked.url, database.LOGICAL) as url:
+            measured(url, asked, "feed", feeds, feed.measure)
+    if asked.what in ("ring", "feed"):
         return
     with database.server(asked.url) as url:
         if asked.what in ("page", "option", "all"):
@@ -43,6 +48,9 @@ def main() -> None:
             command = own_command(asked, "write", "rows", "singles", "mixed_rows")
             writes = write.Options(asked.rows, asked.singles, asked.mixed_rows, asked.repeat, command)
             measured(url, asked, "write", writes, write.measure)
+        if asked.what in ("context", "all"):
+            costs = context.Options(asked.rows, asked.singles, asked.repeat, own_command(asked, "context", "rows", "singles"))
+            measured(url, asked, "context", costs, context.measure)
         if asked.what in ("prune", "all"):
             command = own_command(asked, "prune", "pruned", "batch_size", "pause", "writers", "partitions")
             prunes = prune.Options(asked.pruned, asked.batch_size, asked.pause, asked.writers, asked.repeat, command)
@@ -102,7 +110,7 @@ def own_command(asked: argparse.Namespace, what: str, *names: str) -> str:
 def parser() -> argparse.ArgumentParser:
     """The defaults are the sizes that README's figures were taken at."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=main.__doc__)
-    measures = ("page", "option", "write", "prune", "plan", "extract", "arrow", "ring", "all")
+    measures = ("page", "option", "write", "context", "prune", "plan", "extract", "feed", "arrow", "ring", "all")
     parser.add_argument("what", choices=measures, nargs="?", default="all")
     parser.add_argument("--url", help="SQLAlchemy URL of a PostgreSQL that may create databases (default: embedded)")
     parser.add_argument("--repeat", type=positive, default=5, help="runs of each measure; the median is reported")
@@ -120,7 +128,7 @@ def parser() -> argparse.ArgumentParser:
     pages.add_argument("--keep", action="store_true", help="keep the database, and use it again if it was kept (--url)")
     renames = parser.add_argument_group("option")
     renames.add_argument("--parents", type=positive, default=100_000, help="documents that refer to the renamed one")
-    writes = parser.add_argument_group("write")
+    writes = parser.add_argument_group("write and context")
     writes.add_argument("--rows", type=positive, default=100_000, help="rows of a bulk statement")
     writes.add_argument("--singles", type=positive, default=1_000, help="single-row transactions of a run, 2 or more")
     writes.add_argument("--mixed-rows", type=positive, default=20_000, help="rows of case 15b's large statement")
@@ -133,6 +141,10 @@ def parser() -> argparse.ArgumentParser:
     events = parser.add_argument_group("arrow and ring")
     events.add_argument("--arrow-events", type=positive, default=200_000, help="events of the journal, and as many in memory")
     events.add_argument("--hand-overs", type=positive, default=1_000_000, help="notifications of a run")
+    feeds = parser.add_argument_group("feed", "a server that --url names has wal_level logical")
+    feeds.add_argument("--fed", type=positive, default=200_000, help="events to read")
+    feeds.add_argument("--feed-pages", type=positive, nargs="+", default=[500, 10_000], help="events of a page")
+    feeds.add_argument("--transaction", type=positive, default=20, help="events of a transaction")
     plans = parser.add_argument_group("plan")
     plans.add_argument("--planned", type=positive, default=10_000_000, help="events of the skewed journal")
     plans.add_argument("--crowd", type=positive, default=1_000_000, help="documents that refer to the renamed one")

@@ -1,9 +1,10 @@
 """The benchmark's own databases, and the SQL files beside this one."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 
 import sqlalchemy as sa
 from sqlalchemy.pool import NullPool
@@ -11,16 +12,17 @@ from sqlalchemy.pool import NullPool
 from dmsjournal.embedded import EmbeddedPostgres
 
 SQL = Path(__file__).parent / "sql"
+LOGICAL = {"wal_level": "logical", "max_replication_slots": "4"}  # for benchmarks/feed.py: it has writers log more
 EMBEDDED_SETTINGS = {"shared_buffers": "1GB", "max_wal_size": "8GB", "fsync": "off"}  # see benchmarks/write.py
 
 
 @contextmanager
-def server(url: str | None) -> Iterator[str]:
-    """The URL that was given, or an embedded server's for as long as the block lasts."""
+def server(url: str | None, settings: Mapping[str, str] = MappingProxyType({})) -> Iterator[str]:
+    """The URL that was given, or an embedded server's for as long as the block lasts, with settings of its own."""
     if url is not None:
         yield url
         return
-    with EmbeddedPostgres(settings=EMBEDDED_SETTINGS) as embedded:
+    with EmbeddedPostgres(settings=EMBEDDED_SETTINGS | dict(settings)) as embedded:
         yield embedded.url()
 
 

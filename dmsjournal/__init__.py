@@ -7,6 +7,7 @@ from dmsjournal.contexts import Context
 from dmsjournal.deletes import Delete
 from dmsjournal.deriving import Derived
 from dmsjournal.documents import Document, Reference
+from dmsjournal.effects import Effect, Effects
 from dmsjournal.errors import (
     AdoptionRefused,
     CheckpointExpired,
@@ -26,6 +27,7 @@ from dmsjournal.feed import (
     AtTime,
     Beginning,
     DatabaseCheckpoint,
+    Deduplicator,
     EntireCollection,
     FeedCapabilities,
     FeedEvent,
@@ -76,11 +78,14 @@ __all__ = [
     "Cursor",
     "DatabaseCheckpoint",
     "DatabaseRefused",
+    "Deduplicator",
     "Delete",
     "Deleted",
     "Derived",
     "Document",
     "DocumentRange",
+    "Effect",
+    "Effects",
     "EntireCollection",
     "FeedCapabilities",
     "FeedEvent",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
+from uuid import UUID
 
 from dmsjournal.documents import as_json
 from dmsjournal.errors import InvalidRequest
@@ -15,6 +16,7 @@ from dmsjournal.windows import checked_events
 OPTION = "context"
 
 TRIGGERS = ("api_create", "api_update", "api_delete", "admin_action", "batch_import", "data_migration", "cascade_delete")
+_MOST_OF_A_REASON = 100  # bytes
 _MOST_BYTES = 3_600  # the database keeps 3,900 characters, the cause of a cascade among them
 
 
@@ -49,8 +51,11 @@ class Context:
         said = {"session_id": self.session_id, "user": self.user, "tenant": self.tenant, "trigger": self.trigger}
         return {name: value for name, value in (said | {"metadata": self.metadata}).items() if value}
 
-    def set(self, session: Session, **cause: object) -> None:
-        """Makes it the context of what the transaction writes from here on, until another is set. Raises UnsupportedCapability."""
+    def set(self, session: Session, cause: Mapping[str, object] | None = None) -> None:
+        """Makes it the context of what the transaction writes from here on, until another is set. Raises UnsupportedCapability.
+
+        `cause` is the document because of which it is written.
+        """
         require(session, OPTION)
         text = as_json("context", self._as_mapping() | ({"cause": cause} if cause else {}))
         session.execute("set_context", context=text.decode("utf-8"))
@@ -59,6 +64,16 @@ class Context:
 def cascading(context: Context | None) -> Context:
     """The context of documents that go because another one goes."""
     return replace(context or Context(), trigger="cascade_delete")
+
+
+def cause_of(document_id: int, document_uuid: UUID, reason: str | None = None) -> dict[str, object]:
+    """A document as a cause, in a context's words (effects_caused.sql reads them). Raises InvalidRequest for a reason too long."""
+    if reason is not None and (
+        not isinstance(reason, str) or not 1 <= len(reason.encode("utf-8", "surrogatepass")) <= _MOST_OF_A_REASON
+    ):
+        raise InvalidRequest("reason", reason, f"it is text of {_MOST_OF_A_REASON} bytes at most")
+    cause: dict[str, object] = {"document_id": document_id, "document_uuid": document_uuid}
+    return cause if reason is None else cause | {"reason": reason}
 
 
 def checked_context(context: object) -> Context | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import timedelta
 from types import TracebackType
 from typing import Any, TypeVar
@@ -18,13 +18,15 @@ from dmsjournal.consumers import Consumers
 from dmsjournal.contexts import Context, checked_context, read_contexts
 from dmsjournal.deletes import Delete, deletes_page
 from dmsjournal.deriving import Derived, derive
-from dmsjournal.errors import DatabaseRefused, InvalidRequest, NotInstalled, Unavailable
+from dmsjournal.effects import Effects, read_effects
+from dmsjournal.errors import DatabaseRefused, InvalidRequest, JournalError, NotInstalled, Unavailable
 from dmsjournal.feed import database
 from dmsjournal.feed.capabilities import FeedCapabilities
+from dmsjournal.feed.events import FeedEvent
 from dmsjournal.feed.pages import FeedPage
 from dmsjournal.feed.partitions import FeedPartition
 from dmsjournal.feed.providers import check_supported
-from dmsjournal.feed.requests import FeedRequest
+from dmsjournal.feed.requests import FeedRequest, NewItemStateMode
 from dmsjournal.fingerprints import Fingerprint, read_fingerprint, refuse_another_history
 from dmsjournal.floors import read_floors
 from dmsjournal.horizon import Horizon
@@ -102,9 +104,12 @@ class Journal:
 
     def _session_with(self, option: str) -> AbstractContextManager[Session]:
         """A session in which an option is known if the database has it: it may have come after this journal connected."""
+        self._look_for(option)
+        return self._session()
+
+    def _look_for(self, option: str) -> None:
         if option not in self._options:
             self._check_installed()
-        return self._session()
 
     @contextmanager
     def _connection(self) -> Iterator[sa.Connection]:
@@ -381,6 +386,17 @@ class Journal:
         with self._session_with(contexts.OPTION) as session:
             return read_contexts(session, events)
 
+    def effects(self, events: Iterable[FeedEvent], limit: int = 100) -> dict[Event, Effects]:
+        """What else changed because of events of the feed, by (change_version, document_id); only events that had such an effect.
+
+        Documents that refer to one whose identity changed, as they are now, but those that were written since: they have later
+        events of their own. With option context also what `delete(cascade=True)` deleted, and what was written within `caused_by`.
+        Bounds: `limit` documents an event (1 to 1,000), 10,000 references of it are looked at. Raises InvalidRequest,
+        CheckpointExpired where an event has been pruned. Source: docs/how-it-works.md, Effects.
+        """
+        with self._at_horizon() as (session, _):  # for begin_page's settings: a bitmap would be made of all references
+            return read_effects(session, self._registry, events, limit)
+
     def fingerprint(self, version: int) -> Fingerprint:
         """What a checkpoint at a version, at most newest, should keep to know the database's history again: its last event.
 
@@ -404,8 +420,14 @@ class Journal:
 
     @property
     def feed_capabilities(self) -> FeedCapabilities:
-        """What the feed of this journal can do."""
-        return database.CAPABILITIES
+        """What the feed of this journal can do, with the options that the database had when the journal connected.
+
+        Never an error: while there is no database to ask, what it can do without options.
+        """
+        if not self._is_installed:
+            with suppress(JournalError):
+                self._check_installed()
+        return database.capabilities(self._options)
 
     def read_changes(self, request: FeedRequest) -> FeedPage:
         """One page of the feed: the next events of the request's scope, in (ChangeVersion, DocumentId) order.
@@ -416,7 +438,9 @@ class Journal:
         pruned; HistoryDiverged where the database was restored to an earlier state than the token's. Source:
         docs/how-it-works.md, The feed.
         """
-        check_supported(request, self.feed_capabilities)
+        if isinstance(request, FeedRequest) and request.item_state is NewItemStateMode.REQUIRE:
+            self._look_for(images.OPTION)
+        check_supported(request, database.capabilities(self._options))
         with self._at_horizon() as (session, horizon):
             return database.read_page(session, self._registry, horizon, request)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Literal, overload
 from uuid import UUID
 
@@ -15,6 +16,7 @@ from dmsjournal.connecting import translated
 from dmsjournal.contexts import Context
 from dmsjournal.documents import Document, Key, checked_key, checked_resource, described
 from dmsjournal.errors import InvalidRequest, JournalError, ReferencedDocument
+from dmsjournal.images import require
 from dmsjournal.registry import Registry
 from dmsjournal.rekeying import rekey
 from dmsjournal.resources import ResourceKey
@@ -30,6 +32,8 @@ class WriteTransaction:
     def __init__(self, session: Session, context: Context | None = None) -> None:
         self._session = session
         self._context = context
+        self._cause: dict[str, object] | None = None
+        self._has_begun = False  # to say what causes what it writes
         self._is_rejecting = False
         self._registry = Registry()  # its own: a resource that this transaction adds is not there if it rolls back
 
@@ -130,11 +134,51 @@ class WriteTransaction:
     def _delete_referrers(self, referrers: Referrers, document_id: int) -> list[int]:
         if contexts.OPTION not in self._session.options:
             return delete_groups(self._session, referrers)
-        cause = {"document_id": document_id, "document_uuid": referrers.rows[document_id].document_uuid}
-        contexts.cascading(self._context).set(self._session, **cause)
+        self._end_what_was_said()
+        cause = contexts.cause_of(document_id, referrers.rows[document_id].document_uuid)
+        contexts.cascading(self._context).set(self._session, cause)
         gone = delete_groups(self._session, referrers)
-        (self._context or Context()).set(self._session)
+        self._set_cause(self._cause)
         return gone
+
+    def _end_what_was_said(self) -> None:
+        """Keeps a transaction's first context from being told of what was written before it: that had none, so none comes first."""
+        if self._context is None and not self._has_begun:
+            Context().set(self._session)
+            self._session.execute("note_context")
+        self._has_begun = True
+
+    @contextmanager
+    def caused_by(
+        self,
+        resource: ResourceKey,
+        key_values: Mapping[str, object] | None = None,
+        *,
+        document_uuid: UUID | None = None,
+        reason: str,
+    ) -> Iterator[None]:
+        """What is written in the block is told as an effect of what this transaction does to that document; see Journal.effects.
+
+        The document is there, and is updated or deleted afterwards or was before. `reason` is told, 100 bytes at most. Raises
+        InvalidRequest, also for a document that there is not; UnsupportedCapability without option context.
+        """
+        self._refuse_while_rejecting()
+        require(self._session, contexts.OPTION)
+        with translated():
+            document_id = self._find_one(resource, key_values, document_uuid)
+            rows = [] if document_id is None else list(self._session.execute("lock_documents", document_ids=[document_id]))
+            if not rows:
+                raise InvalidRequest("key_values", key_values or document_uuid, f"{resource} has no document with this key or uuid")
+            self._end_what_was_said()
+            cause, outer = contexts.cause_of(rows[0].document_id, rows[0].document_uuid, reason), self._cause
+            self._set_cause(cause)
+        yield
+        with translated():
+            self._set_cause(outer)
+
+    def _set_cause(self, cause: dict[str, object] | None) -> None:
+        (self._context or Context()).set(self._session, cause)
+        self._cause = cause
 
     def _told(self, rows: Mapping[int, Any], document_ids: Iterable[int]) -> list[Deleted]:
         names = {number: key for key, number in self._registry.refresh(self._session).items()}

@@ -65,7 +65,7 @@ class Worker:
         request = dj.FeedRequest(scope, max_page_size=2_000)
         with dj.FeedIterator(self.journal, request, checkpoint=checkpoint, follow=False) as events:
             for page in events.pages():
-                self.write(page)
+                self.write(page, scope.id)
             for child in events.children:
                 kept = dj.DatabaseCheckpoint(self.journal, f"{GROUP}/{child.scope.id}")
                 if kept.load() is None:
@@ -73,9 +73,11 @@ class Worker:
             if events.children:
                 self.journal.consumers.register(f"{GROUP}/finished/{scope.id}")
 
-    def write(self, page: FeedPage) -> None:
+    def write(self, page: FeedPage, partition: str) -> None:
         now = time.monotonic_ns()  # of the machine, so that what two processes did can be put in order
-        self.file.writelines(f"{now} {e.change_version} {e.key.document_id} {e.event_id} {e.type}\n" for e in page.events)
+        self.file.writelines(
+            f"{now} {e.change_version} {e.key.document_id} {e.event_id} {e.type} {partition}\n" for e in page.events
+        )
         self.file.flush()
         os.fsync(self.file.fileno())
 

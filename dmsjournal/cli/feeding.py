@@ -2,20 +2,19 @@
 
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
-from decimal import Decimal
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
-import msgspec
 import typer
 
 import dmsjournal as dj
-from dmsjournal import statements
 from dmsjournal.cli.base import Json, Url, app
 from dmsjournal.cli.printing import encodable, print_items
+from dmsjournal.events import jsonl
 from dmsjournal.feed import Checkpoint, StartPosition
 
 
@@ -23,15 +22,16 @@ class Format(StrEnum):
     """How an event is printed."""
 
     JSONL = "jsonl"
+    CDC = "cdc"
+    CLOUDEVENTS = "cloudevents"
+    DEBEZIUM = "debezium"
 
 
-def jsonl(event: dj.FeedEvent) -> str:
-    """The event as it is, one JSON object: names are FeedEvent's, a version is a number."""
-    record: dict[str, Any] = msgspec.to_builtins(event, builtin_types=(Decimal,))
-    return statements.rows(record)
+Lines = Callable[[Sequence[dj.FeedEvent]], Iterable[str]]  # of the events of a page
 
 
-FORMATS: dict[Format, Callable[[dj.FeedEvent], str]] = {Format.JSONL: jsonl}  # a line of text for an event
+def _many(help_: str, metavar: str) -> Any:
+    return typer.Option(metavar=metavar, help=f"{help_} May be repeated.", show_default="all")
 
 
 @app.command()
@@ -53,7 +53,35 @@ def feed(
         typer.Option(metavar="TIME", help="Start at a time, inclusive, such as 2026-05-01T12:00:00Z; UTC if no zone is given."),
     ] = None,
     token: Annotated[str | None, typer.Option(metavar="TOKEN", help="Start where the page with this token ended.")] = None,
-    bodies: Annotated[bool, typer.Option("--bodies", help="Print the body too, where the event is its document's latest.")] = False,
+    bodies: Annotated[
+        bool | None,
+        typer.Option(
+            "--bodies/--no-bodies",
+            help="Print bodies too, before and after where option images keeps them.",
+            show_default="no with jsonl, yes with the others",
+        ),
+    ] = None,
+    event_type: Annotated[list[str] | None, _many("Only event types like this, such as 'entity:*'.", "GLOB")] = None,
+    trigger: Annotated[list[str] | None, _many("Only what triggers like this caused, such as 'api_*'.", "GLOB")] = None,
+    entity_type: Annotated[list[str] | None, _many("Only this resource name, such as Student.", "NAME")] = None,
+    exclude_entity_type: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Not this resource name. May be repeated.", show_default="none")
+    ] = None,
+    operation: Annotated[
+        list[dj.FeedEventType] | None, typer.Option(help="Only this. May be repeated.", show_default="all")
+    ] = None,
+    exclude_operation: Annotated[
+        list[dj.FeedEventType] | None, typer.Option(help="Not this. May be repeated.", show_default="none")
+    ] = None,
+    tenant: Annotated[list[str] | None, _many("Only what this tenant caused.", "NAME")] = None,
+    changed_field: Annotated[list[str] | None, _many("Only where this field changed, or something in it.", "PATH")] = None,
+    soft_delete_field: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The body's name that marks a document as deleted.", show_default="none"),
+    ] = None,
+    instance: Annotated[
+        str | None, typer.Option(metavar="NAME", help="What events call the server.", show_default="its host and port")
+    ] = None,
     follow: Annotated[bool, typer.Option("--follow", help="Wait for more at the end.")] = False,
     checkpoint: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Go on from the token in this file, and keep it there.", show_default="none")
@@ -62,22 +90,38 @@ def feed(
 ) -> None:
     """Print what happened: one line an event, oldest first, each journaled change once.
 
+    Formats: jsonl is the event as it is; cdc is the CDC format 1.0, which cloudevents and debezium wrap. Those three, and filters,
+    need dmsjournal[events].
+
     With --checkpoint, a page's end is kept when it was printed: after an interruption some lines may come twice, none is missing.
     At its end it prints the token of where to go on to stderr.
 
-    Example: dmsjournal feed --follow --checkpoint warehouse.token | my-loader
+    Example: dmsjournal feed --follow --checkpoint warehouse.token --format cdc --trigger 'api_*' | my-loader
     """
+    wanted = {
+        "event_types": event_type,
+        "triggers": trigger,
+        "entity_types": entity_type,
+        "exclude_entity_types": exclude_entity_type,
+        "operations": operation,
+        "exclude_operations": exclude_operation,
+        "tenants": tenant,
+        "changed_fields": changed_field,
+    }
+    filters = {name: tuple(map(str, values)) for name, values in wanted.items() if values}
+    has_bodies = format_ is not Format.JSONL if bodies is None else bodies
     request = dj.FeedRequest(
         scope=_scope(resource, partition),
         start=_start(from_beginning, now, at, token),
-        item_state=dj.NewItemStateMode.INCLUDE_IF_AVAILABLE if bodies else dj.NewItemStateMode.OMIT,
+        item_state=dj.NewItemStateMode.INCLUDE_IF_AVAILABLE if has_bodies else dj.NewItemStateMode.OMIT,
         max_page_size=page_size,
     )
     kept: Checkpoint | None = None if checkpoint is None else dj.FileCheckpoint(checkpoint)
     with dj.connect(url) as db, dj.FeedIterator(db, request, checkpoint=kept, follow=follow) as events:
+        lines = _lines(db, url, format_, filters, soft_delete_field, instance)
         for page in events.pages():
-            for event in page.events:
-                print(encodable(FORMATS[format_](event)))
+            for line in lines(page.events):
+                print(encodable(line))
             sys.stdout.flush()  # before the page's end is kept
     if events.token is not None and checkpoint is None:
         typer.echo(f"go on with --token {events.token}", err=True)
@@ -112,6 +156,27 @@ def feed_partitions(
         json,
         False,
     )
+
+
+def _lines(
+    db: dj.Journal,
+    url: str,
+    format_: Format,
+    filters: dict[str, tuple[str, ...]],
+    soft_delete_field: str | None,
+    instance: str | None,
+) -> Lines:
+    """Makes lines of a page's events. Raises UnsupportedCapability without what dmsjournal[events] brings."""
+    if format_ is Format.JSONL and not filters:
+        return partial(map, jsonl.text)
+    try:
+        from dmsjournal.events import cdc, formats
+    except ModuleNotFoundError as error:
+        raise dj.UnsupportedCapability(f"{error.name} is not installed", "pip install 'dmsjournal[events]'") from error
+    source = cdc.source_of(url, instance)
+    converter = cdc.CdcConverter(source, soft_delete_field=soft_delete_field, identifier=cdc.key_identifier)
+    reader, wants = cdc.CdcReader(db, converter), cdc.EventFilter(**filters)
+    return partial(formats.lines, format_=format_, reader=reader, wants=wants)
 
 
 def _scope(resource: str | None, partition: str | None) -> Any:

@@ -12,7 +12,9 @@ from dmsjournal.conformance.harness import Harness, NotHere, Source
 
 OURS = [
     "dmsjournal.conformance.databases:Postgres",
+    "dmsjournal.conformance.databases:PostgresWithOptions",
     "dmsjournal.conformance.databases:SqlServer",
+    "dmsjournal.conformance.databases:SqlServerWithOptions",
     "dmsjournal.conformance.dynamodb:DynamoDB",
 ]
 _NOT_RUN: dict[str, str] = {}

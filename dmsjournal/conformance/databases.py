@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from uuid import uuid4
 
@@ -14,6 +14,7 @@ from dmsjournal.conformance.harness import NotHere
 from dmsjournal.feed import FeedProvider
 
 ITEM = dj.ResourceKey("Conformance", "Item", "1")
+OPTIONS = ("images", "context")
 
 
 class JournalSource:
@@ -38,6 +39,18 @@ class JournalSource:
         """Deletes it."""
         with self.provider.write() as tx:
             tx.delete(ITEM, {"number": number})
+
+    def update_as(self, number: int, body: Mapping[str, object], user: str) -> None:
+        """Changes it, in a transaction with a context."""
+        with self.provider.write(dj.Context(user=user)) as tx:
+            tx.upsert(dj.Document(ITEM, {"number": number}, body))
+
+    def rename_with_referrer(self, number: int, referrer: int) -> None:
+        """The key gets another value besides the number."""
+        with self.provider.write() as tx:
+            tx.upsert(dj.Document(ITEM, {"number": referrer}, {}, [dj.Reference(ITEM, {"number": number})]))
+        with self.provider.write() as tx:
+            tx.rekey(ITEM, {"number": number}, {"number": number, "renamed": True})
 
     def number_of(self, key_values: Mapping[str, object]) -> int:
         """Its key."""
@@ -69,6 +82,7 @@ class Postgres:
     """Databases of a PostgreSQL server, each a copy of one that was installed once."""
 
     name = "postgresql"
+    options: Sequence[str] = ()
 
     def __init__(self) -> None:
         self._stack = ExitStack()
@@ -89,7 +103,7 @@ class Postgres:
         self._template = self._made("template0")
         from dmsjournal import migrating
 
-        migrating.upgrade(self._of(self._template))
+        migrating.upgrade(self._of(self._template), options=self.options)
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -121,10 +135,18 @@ class Postgres:
             conn.exec_driver_sql(statement)
 
 
+class PostgresWithOptions(Postgres):
+    """The same with all that options add to the feed."""
+
+    name = "postgresql with options"
+    options = OPTIONS
+
+
 class SqlServer:
     """One database of a SQL Server, which the environment names and this empties by removing and installing the journal."""
 
     name = "sqlserver"
+    options: Sequence[str] = ()
 
     def __enter__(self) -> SqlServer:
         url = os.environ.get("DMSJOURNAL_CONFORMANCE_SQLSERVER_URL")
@@ -141,7 +163,7 @@ class SqlServer:
         """The journal, installed anew."""
         from dmsjournal import migrating
 
-        migrating.upgrade(self._url)
+        migrating.upgrade(self._url, options=self.options)
         source = JournalSource(self._url)
         try:
             yield source
@@ -149,3 +171,10 @@ class SqlServer:
             source.provider.close()
             source._run("DELETE FROM dms.Document")
             migrating.downgrade(self._url, "base")
+
+
+class SqlServerWithOptions(SqlServer):
+    """The same with all that options add to the feed."""
+
+    name = "sqlserver with options"
+    options = OPTIONS

@@ -38,6 +38,14 @@ class TableSource:
         """Deletes it."""
         self._table.delete_item(Key={"number": number})
 
+    def update_as(self, number: int, body: Mapping[str, object], user: str) -> None:
+        """A stream has nothing to say it with."""
+        raise unable("a change's context")
+
+    def rename_with_referrer(self, number: int, referrer: int) -> None:
+        """A key of an item never changes."""
+        raise unable("a changed key")
+
     def number_of(self, key_values: Mapping[str, object]) -> int:
         """Its key."""
         return int(str(key_values["number"]))

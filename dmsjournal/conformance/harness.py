@@ -43,6 +43,12 @@ class Source(Protocol):
     def number_of(self, key_values: Mapping[str, object]) -> int:
         """The number that an event's key values know the item by."""
 
+    def update_as(self, number: int, body: Mapping[str, object], user: str) -> None:
+        """Changes the item's body, and says that a user caused it. Raises UnsupportedCapability where nothing can be said."""
+
+    def rename_with_referrer(self, number: int, referrer: int) -> None:
+        """Has one item refer to another by its key, then gives the other one another key. Raises UnsupportedCapability likewise."""
+
     def expire(self) -> None:
         """Makes all events that there are too old to be kept. Raises UnsupportedCapability where that cannot be brought about."""
 

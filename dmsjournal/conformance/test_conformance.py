@@ -81,7 +81,7 @@ def test_it_is_a_provider(source: Source) -> None:
     assert isinstance(source.provider, FeedProvider)
     assert set(source.provider.feed_capabilities.rows()) == {
         "entire_collection", "total_order", "physical_partitions", "partition_changes", "logical_partitions", "at_time", "filters",
-        "item_state_included", "item_state_required", "history_check", "document_uuids",
+        "item_state_included", "item_state_before", "item_state_required", "contexts", "effects", "history_check", "document_uuids",
     }  # fmt: skip
 
 
@@ -294,6 +294,50 @@ def test_item_state_required(source: Source) -> None:
     required = dj.NewItemStateMode.REQUIRE
     if supported(source, "item_state_required", lambda: bodies(source, required)):
         assert [name for _, name in bodies(source, required)] == NAMES
+
+
+def test_item_state_before(source: Source) -> None:
+    write(source)
+    capabilities = source.provider.feed_capabilities
+    events, _ = walk(source.provider, dj.FeedRequest(item_state=dj.NewItemStateMode.INCLUDE_IF_AVAILABLE))
+    found = [None if e.item_state is None or e.item_state.before is None else e.item_state.before.get("name") for e in events]
+    if supported(source, "item_state_before", lambda: capabilities.need("item_state_before")):
+        assert dict(zip(told(source, events), found, strict=True)) == {
+            **{("CREATE", n): None for n in range(5)},
+            ("UPDATE", 1): "n1",
+            ("UPDATE", 3): "n3",
+            ("DELETE", 3): "changed",
+            ("DELETE", 4): "n4",
+        }
+    else:
+        assert set(found) == {None}
+
+
+def test_contexts(source: Source) -> None:
+    source.create(1, {"name": "n1"})
+    if supported(source, "contexts", lambda: source.update_as(1, {"name": "changed"}, "ada")):
+        source.update_as(1, {"name": "changed"}, "ada")
+        source.update(1, {"name": "changed again"})
+        contexts = [event.context for event in walk(source.provider, dj.FeedRequest())[0]]
+        assert [None if context is None else context.get("user") for context in contexts] == [None, "ada", None]
+    else:
+        assert {event.context for event in walk(source.provider, dj.FeedRequest())[0]} == {None}
+
+
+def test_effects(source: Source) -> None:
+    source.create(1, {"name": "n1"})
+    events, _ = walk(source.provider, dj.FeedRequest())
+    if supported(source, "effects", lambda: source.provider.effects(events)):
+        assert source.provider.effects(events) == {}
+        source.rename_with_referrer(1, 2)
+        events, _ = walk(source.provider, dj.FeedRequest())
+        found = source.provider.effects(events)
+        assert list(found) == [(events[-1].change_version, events[-1].key.document_id)]
+        [effects] = found.values()
+        assert [effect.document_id for effect in effects.updated] == [
+            event.key.document_id for event in events if source.number_of(event.key.key_values or {}) == 2
+        ][:1]
+        assert (list(effects.deleted), effects.truncated) == ([], 0)
 
 
 def test_document_uuids(source: Source) -> None:

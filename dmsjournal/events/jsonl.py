@@ -46,6 +46,7 @@ class FeedRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     change_version: int
     item_state: State | None = None
     transaction_id: int | None = None
+    context: dict[str, Any] | None = None
 
     @classmethod
     def of(cls, event: FeedEventLike) -> FeedRecord:
@@ -60,12 +61,18 @@ class FeedRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             change_version=event.change_version,
             item_state=None if event.item_state is None else State(*shapes.images_of(event)),
             transaction_id=event.transaction_id,
+            context=None if event.context is None else dict(event.context),
         )
 
 
 def line(event: FeedEventLike) -> bytes:
     """The event as one line of UTF-8, its end included."""
     return _encode(FeedRecord.of(event)) + b"\n"
+
+
+def text(event: FeedEventLike) -> str:
+    """The event as a line of text, without its end."""
+    return _encode(FeedRecord.of(event)).decode("utf-8")
 
 
 def write(events: Iterable[FeedEventLike], file: IO[bytes]) -> int:

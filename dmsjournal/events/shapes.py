@@ -11,6 +11,7 @@ from uuid import UUID, uuid5
 from dmsjournal import statements
 from dmsjournal.errors import InvalidRequest
 from dmsjournal.resources import ResourceKey
+from dmsjournal.windows import MAX_VERSION
 
 Operation = Literal["CREATE", "UPDATE", "DELETE"]
 
@@ -57,6 +58,8 @@ class FeedEventLike(Protocol):
     def item_state(self) -> ItemState | None: ...
     @property
     def transaction_id(self) -> int | None: ...
+    @property
+    def context(self) -> Mapping[str, Any] | None: ...
 
 
 def operation_of(event: FeedEventLike) -> Operation:
@@ -67,13 +70,26 @@ def operation_of(event: FeedEventLike) -> Operation:
     return name
 
 
+def version_of(event: FeedEventLike) -> int:
+    """The change version. Raises InvalidRequest for one of more than 64 bits, as DynamoDB's streams have."""
+    if event.change_version > MAX_VERSION:
+        raise InvalidRequest("change_version", event.change_version, "an event of this format has a version of 64 bits at most")
+    return event.change_version
+
+
 def entity_id_of(event: FeedEventLike) -> UUID:
     """The document's uuid; where it has none, one made of its resource and its key or id, always the same."""
     key = event.key
-    if key.document_uuid is not None:
-        return key.document_uuid
-    named = statements.rows([str(event.resource), key.document_id if key.key_values is None else dict(key.key_values)])
-    return uuid5(_NO_UUID, statements.canonical_json(named.encode()).decode())
+    named = key.document_id if key.key_values is None else dict(key.key_values)
+    return entity_id(key.document_uuid, event.resource, named)
+
+
+def entity_id(document_uuid: UUID | None, resource: ResourceKey, named: object) -> UUID:
+    """The uuid, or one made of the resource and of what names the document in it."""
+    if document_uuid is not None:
+        return document_uuid
+    text = statements.rows([str(resource), named])
+    return uuid5(_NO_UUID, statements.canonical_json(text.encode()).decode())
 
 
 def images_of(event: FeedEventLike) -> tuple[Any, Any]:

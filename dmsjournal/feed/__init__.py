@@ -6,6 +6,7 @@ Source: docs/python/feed.md, and docs/how-it-works.md, The feed.
 from dmsjournal.feed.async_iterators import AsyncFeedIterator
 from dmsjournal.feed.capabilities import FeedCapabilities
 from dmsjournal.feed.checkpoints import Checkpoint, DatabaseCheckpoint, FileCheckpoint
+from dmsjournal.feed.deduplicating import Deduplicator
 from dmsjournal.feed.events import FeedEvent, FeedEventType, FeedKey, ItemState
 from dmsjournal.feed.iterators import FeedIterator
 from dmsjournal.feed.pages import ChildPartition, FeedDiagnostics, FeedPage
@@ -22,6 +23,7 @@ __all__ = [
     "Checkpoint",
     "ChildPartition",
     "DatabaseCheckpoint",
+    "Deduplicator",
     "EntireCollection",
     "FeedCapabilities",
     "FeedDiagnostics",

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from dmsjournal.errors import Unavailable
+from dmsjournal.feed.deduplicating import Deduplicator, remember, without_repetitions
 from dmsjournal.feed.events import FeedEvent
 from dmsjournal.feed.pacing import Pace, begun, following
 from dmsjournal.feed.pages import ChildPartition, FeedPage
@@ -34,12 +35,14 @@ class AsyncFeedIterator:
         request: FeedRequest | None = None,
         *,
         checkpoint: Any = None,
+        deduplicator: Deduplicator | None = None,
         follow: bool = True,
         shortest_wait: float = 0.1,
         longest_wait: float = 10.0,
         patience: float = 60.0,
     ) -> None:
         self._source, self._request, self._checkpoint = source, request or FeedRequest(), checkpoint
+        self._deduplicator = deduplicator
         self._follow, self._patience = follow, patience
         self._pace, self._retries = Pace(shortest_wait, longest_wait), Pace(shortest_wait, longest_wait)
         self._is_stopped = False
@@ -81,6 +84,8 @@ class AsyncFeedIterator:
         async for page in self._pages:
             for event in page.events:
                 yield event
+                if self._deduplicator is not None:
+                    self._deduplicator.add(event.event_id)
 
     async def _read_pages(self) -> AsyncIterator[FeedPage]:
         self._loop, self._stopped = asyncio.get_running_loop(), asyncio.Event()
@@ -91,9 +96,11 @@ class AsyncFeedIterator:
             request = following(request, page)
             if not page.idle and not page.partition_retired:  # while the consumer takes this one
                 self._coming = asyncio.create_task(self._read(request))
+            page = without_repetitions(page, self._deduplicator)
             yield page
             if self._is_stopped:
                 return
+            remember(page, self._deduplicator)
             await self._save(page.token)
             if page.partition_retired:
                 self.children = page.child_partitions

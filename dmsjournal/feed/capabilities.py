@@ -14,7 +14,8 @@ class FeedCapabilities:
     """What one provider can do. What it cannot raises UnsupportedCapability, with the remedy that stands in `remedies`.
 
     `retention` is how long events are kept, None where that is up to who prunes. `history_check` says that a token notices a
-    restore to an earlier state. The others are named by what they let a request ask for.
+    restore to an earlier state; `item_state_before` and `contexts`, that events carry these where there were any; `effects`, that
+    the provider's effects() tells what else changed. The others are named by what they let a request ask for.
     """
 
     entire_collection: bool
@@ -25,7 +26,10 @@ class FeedCapabilities:
     at_time: bool
     filters: bool
     item_state_included: bool
+    item_state_before: bool
     item_state_required: bool
+    contexts: bool
+    effects: bool
     history_check: bool
     document_uuids: bool
     retention: timedelta | None = None

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC
-from functools import partial
+from functools import cache, partial
 from typing import Any
 from uuid import UUID, uuid5
 
+from dmsjournal import contexts, images
 from dmsjournal.errors import CheckpointExpired, HistoryDiverged, InvalidRequest, UnsupportedCapability
 from dmsjournal.feed import times
+from dmsjournal.feed.additions import Additions, read_additions
 from dmsjournal.feed.capabilities import FeedCapabilities
-from dmsjournal.feed.events import FeedEvent, FeedEventType, FeedKey, ItemState
+from dmsjournal.feed.events import FeedEvent, FeedEventType, FeedKey
 from dmsjournal.feed.pages import ChildPartition, FeedDiagnostics, FeedPage
 from dmsjournal.feed.partitions import MAX_BUCKETS, FeedPartition, Generation, kept_partitions, partition_of
 from dmsjournal.feed.requests import FeedRequest, NewItemStateMode
@@ -25,23 +27,33 @@ from dmsjournal.resources import ResourceKey
 from dmsjournal.session import Session
 from dmsjournal.windows import HIGHEST_ID, LOWEST_ID, MAX_VERSION, Cursor
 
-CAPABILITIES = FeedCapabilities(
-    entire_collection=True,
-    total_order=True,
-    physical_partitions=True,
-    partition_changes=True,
-    logical_partitions=True,
-    at_time=True,
-    filters=True,
-    item_state_included=True,
-    item_state_required=False,
-    history_check=True,
-    document_uuids=True,
-    remedies={
-        "item_state_required": "install the option that keeps each change's body, dmsjournal upgrade --with images, "
-        "or ask for INCLUDE_IF_AVAILABLE"
-    },
-)
+
+@cache
+def capabilities(options: frozenset[str]) -> FeedCapabilities:
+    """What the feed of a database with these options can do."""
+    return FeedCapabilities(
+        entire_collection=True,
+        total_order=True,
+        physical_partitions=True,
+        partition_changes=True,
+        logical_partitions=True,
+        at_time=True,
+        filters=True,
+        item_state_included=True,
+        item_state_before=images.OPTION in options,
+        item_state_required=images.OPTION in options,
+        contexts=contexts.OPTION in options,
+        effects=True,
+        history_check=True,
+        document_uuids=True,
+        remedies={
+            "item_state_before": "install the option that keeps each change's body: dmsjournal upgrade --with images",
+            "item_state_required": "install the option that keeps each change's body, dmsjournal upgrade --with images, "
+            "or ask for INCLUDE_IF_AVAILABLE",
+            "contexts": "install the option that keeps what caused changes: dmsjournal upgrade --with context",
+        },
+    )
+
 
 SCAN_SIZE = 5_000  # rows that a page looks at when it may filter most of them away, where its own size is less
 
@@ -66,6 +78,12 @@ class _Place:
     cursor: Cursor
     is_remembered: bool = False
     last: LastEvent | None = None
+
+    @property
+    def through(self) -> int:
+        """Everything up to this version, inclusive, was read."""
+        version, document_id = self.cursor.change_version, self.cursor.document_id
+        return version if document_id == HIGHEST_ID else version - 1
 
 
 def read_page(session: Session, registry: Registry, horizon: int, request: FeedRequest) -> FeedPage:
@@ -135,7 +153,7 @@ class _Page:
         last = LastEvent.of(first.last_version, first.last_id, first.last_transaction_id, first.last_at)
         retired = self._is_at_the_end_of_its_partition(position)
         return FeedPage(
-            events=self._events(found),
+            events=self._events(place, found),
             token=self.belonging.token(_written(position, last)),
             idle=first.rows_scanned == 0,
             partition_retired=retired,
@@ -212,7 +230,7 @@ class _Page:
 
     def _check(self, place: _Place, row: Any) -> None:
         """Raises HistoryDiverged, CheckpointExpired (invariants 9 and 8): floors are of the rows' snapshot, or read after them."""
-        version, document_id = place.cursor.change_version, place.cursor.document_id
+        version = place.cursor.change_version
         found = LastEvent.of(row.found_version, row.found_id, row.found_transaction_id, row.found_at)
         if place.is_remembered and has_diverged(
             version,
@@ -223,14 +241,22 @@ class _Page:
             event_floor=row.event_floor,
         ):
             raise HistoryDiverged(version, self.horizon)
-        through = version if document_id == HIGHEST_ID else version - 1  # everything up to it was read
-        if through < row.floor:
-            raise CheckpointExpired(through + 1, row.floor + 1)
+        if place.through < row.floor:
+            raise CheckpointExpired(place.through + 1, row.floor + 1)
 
-    def _events(self, found: Sequence[Any]) -> list[FeedEvent]:
+    def _events(self, place: _Place, found: Sequence[Any]) -> list[FeedEvent]:
         rows = [row for row in found if row.change_version is not None]
         names = self.registry.names_of(self.session, {row.resource_key_id for row in rows})
-        return [_event(row, names) for row in rows]
+        additions = read_additions(self.session, self.request, rows)
+        if not additions.is_whole:
+            self._refuse_pruned_meanwhile(place, rows)
+        return [_event(row, names, additions) for row in rows]
+
+    def _refuse_pruned_meanwhile(self, place: _Place, rows: Sequence[Any]) -> None:
+        """Raises CheckpointExpired where a prune may have taken additions away since: they go after their events."""
+        floor = _State.read(self.session).floor
+        if rows[0].change_version <= floor:
+            raise CheckpointExpired(place.through + 1, floor + 1)
 
     def _is_at_the_end_of_its_partition(self, position: Cursor) -> bool:
         return self.ends_at is not None and position >= Cursor(self.ends_at, HIGHEST_ID)
@@ -255,7 +281,8 @@ class _Page:
         return FeedDiagnostics(row.rows_scanned, self.horizon, lag, max(0.0, seconds))
 
 
-def _event(row: Any, names: dict[int, ResourceKey]) -> FeedEvent:
+def _event(row: Any, names: dict[int, ResourceKey], additions: Additions) -> FeedEvent:
+    place = (row.change_version, row.document_id)
     return FeedEvent(
         event_id=event_id(row.change_version, row.document_id, row.transaction_id, microseconds(row.created_at)),
         key=FeedKey(row.document_uuid, row.key_values, row.document_id),
@@ -263,8 +290,9 @@ def _event(row: Any, names: dict[int, ResourceKey]) -> FeedEvent:
         type=_TYPES[row.operation],
         timestamp=row.created_at.astimezone(UTC),
         change_version=row.change_version,
-        item_state=None if row.body is None else ItemState(after=row.body),
+        item_state=additions.states.get(place),
         transaction_id=row.transaction_id,
+        context=additions.contexts.get(place),
     )
 
 

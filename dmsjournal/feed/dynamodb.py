@@ -6,12 +6,12 @@ and its children, not all of them. `change_version` is the record's sequence num
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 from uuid import UUID, uuid5
 
@@ -26,6 +26,9 @@ from dmsjournal.feed.scopes import PhysicalPartition, described
 from dmsjournal.feed.starts import FromToken, Now
 from dmsjournal.feed.tokens import Belonging
 from dmsjournal.resources import ResourceKey
+
+if TYPE_CHECKING:
+    from dmsjournal.effects import Effects
 
 PROVIDER = "dynamodb"
 RETENTION = timedelta(hours=24)
@@ -92,14 +95,20 @@ class DynamoDBFeed:
             at_time=False,
             filters=True,
             item_state_included=True,
+            item_state_before=self._view in ("OLD_IMAGE", "NEW_AND_OLD_IMAGES"),
             item_state_required=has_images,
+            contexts=False,
+            effects=False,
             history_check=False,
             document_uuids=False,
             retention=RETENTION,
             remedies={
                 "at_time": "start at Beginning() and leave out what is earlier: a stream keeps 24 hours",
                 "logical_partitions": "read all of the table and keep what you want",
+                "item_state_before": images,
                 "item_state_required": images,
+                "contexts": "write what caused a change into the item itself",
+                "effects": "write them into the item itself",
             },
         )
 
@@ -111,6 +120,11 @@ class DynamoDBFeed:
         """The shards that the stream still has, parents first."""
         shards = self._shards()
         return [_partition(shard, shards) for shard in shards.values()]
+
+    def effects(self, events: Iterable[FeedEvent], limit: int = 100) -> Mapping[tuple[int, int], Effects]:
+        """Raises UnsupportedCapability: a stream knows its items alone."""
+        self.feed_capabilities.need("effects")
+        raise AssertionError
 
     def read_changes(self, request: FeedRequest) -> FeedPage:
         """One page of events; see Journal.read_changes. Raises CheckpointExpired where records after the start are trimmed."""

@@ -37,9 +37,9 @@ class FeedKey:
 
 @dataclass(frozen=True, slots=True)
 class ItemState:
-    """The document's body after the event and before it, None where it is not known; a deleted document has none after.
+    """The document's body after the event and before it, None where it is not known, or where there was none.
 
-    Numbers that are not whole are Decimals. Portability: `before` needs a provider whose capabilities name it.
+    Numbers that are not whole are Decimals. Portability: `before` needs a provider whose capabilities name `item_state_before`.
     """
 
     after: Mapping[str, object] | None
@@ -53,7 +53,9 @@ class FeedEvent:
     `event_id` is the same at every read, on every node and after a restore of the same history: duplicates are told by it.
     `change_version` orders the events of a scope, together with the document's id; versions have gaps. `timestamp` is UTC, of the
     provider's clock, and orders nothing. `item_state` is None where it was not asked for or is not kept. `transaction_id` is the
-    database's, None where the provider has none. Source: docs/how-it-works.md, The feed.
+    database's, None where the provider has none. `context` is what its writer said caused it, None where nothing was said.
+    Portability: `context` needs a provider whose capabilities name `contexts`; a `change_version` may have more than 64 bits, and
+    a `timestamp` whole seconds only. Source: docs/how-it-works.md, The feed.
     """
 
     event_id: UUID
@@ -64,3 +66,4 @@ class FeedEvent:
     change_version: int
     item_state: ItemState | None = None
     transaction_id: int | None = None
+    context: Mapping[str, object] | None = None

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from dmsjournal.errors import Unavailable
 from dmsjournal.feed.checkpoints import Checkpoint
+from dmsjournal.feed.deduplicating import Deduplicator, remember, without_repetitions
 from dmsjournal.feed.events import FeedEvent
 from dmsjournal.feed.pacing import Pace, begun, following
 from dmsjournal.feed.pages import ChildPartition, FeedPage
@@ -32,8 +33,8 @@ class FeedIterator:
     next page is read meanwhile, in a thread of its own. Where nothing is there it asks again after `shortest_wait`, and less and
     less often, up to `longest_wait` (seconds, jittered); with `follow` false it ends there. It ends as well where the scope, a
     physical partition, retires: then `children` go on. Unavailable is asked again for `patience` seconds, and then raised; all
-    that read_changes and the checkpoint raise else is raised at once. Use it as a context manager, or call stop(), to end the
-    thread.
+    that read_changes and the checkpoint raise else is raised at once. Events that `deduplicator` remembers are left out; one is
+    remembered when the next one, or the next page, is asked for. Use it as a context manager, or call stop(), to end the thread.
     """
 
     def __init__(
@@ -42,18 +43,20 @@ class FeedIterator:
         request: FeedRequest | None = None,
         *,
         checkpoint: Checkpoint | None = None,
+        deduplicator: Deduplicator | None = None,
         follow: bool = True,
         shortest_wait: float = 0.1,
         longest_wait: float = 10.0,
         patience: float = 60.0,
     ) -> None:
         self._source, self._request, self._checkpoint = source, request or FeedRequest(), checkpoint
+        self._deduplicator = deduplicator
         self._follow, self._patience = follow, patience
         self._pace, self._retries = Pace(shortest_wait, longest_wait), Pace(shortest_wait, longest_wait)
         self._stopped = threading.Event()
         self._thread = ThreadPoolExecutor(1, "dmsjournal-feed")
         self._pages = self._read_pages()
-        self._events = (event for page in self._pages for event in page.events)
+        self._events = self._read_events()
         self.token: str | None = None
         self.children: Sequence[ChildPartition] = ()
 
@@ -81,6 +84,13 @@ class FeedIterator:
         self.stop()
         self._thread.shutdown(wait=True)  # a page that is on its way holds a connection
 
+    def _read_events(self) -> Iterator[FeedEvent]:
+        for page in self._pages:
+            for event in page.events:
+                yield event
+                if self._deduplicator is not None:
+                    self._deduplicator.add(event.event_id)
+
     def _read_pages(self) -> Iterator[FeedPage]:
         try:
             self.token = self._checkpoint.load() if self._checkpoint is not None else None
@@ -90,9 +100,11 @@ class FeedIterator:
                 request = following(request, page)
                 if not page.idle and not page.partition_retired:  # while the consumer takes this one
                     coming = self._ask(request)
+                page = without_repetitions(page, self._deduplicator)
                 yield page
                 if self._stopped.is_set():
                     return
+                remember(page, self._deduplicator)
                 self._save(page.token)
                 if page.partition_retired:
                     self.children = page.child_partitions

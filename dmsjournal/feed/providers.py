@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from importlib.metadata import entry_points
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from dmsjournal.errors import InvalidRequest
 from dmsjournal.feed.capabilities import FeedCapabilities
+from dmsjournal.feed.events import FeedEvent
 from dmsjournal.feed.pages import FeedPage
 from dmsjournal.feed.partitions import FeedPartition
 from dmsjournal.feed.requests import FeedRequest
 from dmsjournal.feed.scopes import EntireCollection, LogicalPartition, PhysicalPartition
 from dmsjournal.feed.starts import AtTime, FromToken
 from dmsjournal.feed.tokens import cursor_of
+
+if TYPE_CHECKING:
+    from dmsjournal.effects import Effects
 
 GROUP = "dmsjournal.feed_providers"  # the entry points of other packages: a scheme, and a callable that takes the URL
 
@@ -40,6 +44,12 @@ class FeedProvider(Protocol):
 
     def list_physical_partitions(self) -> Sequence[FeedPartition]:
         """The parts that it cuts its documents into; see Journal.list_physical_partitions."""
+
+    def effects(self, events: Iterable[FeedEvent], limit: int = 100) -> Mapping[tuple[int, int], Effects]:
+        """What else changed because of events; see Journal.effects.
+
+        Portability: raises UnsupportedCapability where the provider does not know (`effects`).
+        """
 
     def close(self) -> None:
         """Gives back what it holds."""

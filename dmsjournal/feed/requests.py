@@ -18,10 +18,11 @@ MAX_PAGE_SIZE = 10_000
 
 
 class NewItemStateMode(StrEnum):
-    """Whether an event carries the document's body.
+    """Whether an event carries the document's body before and after it.
 
-    INCLUDE_IF_AVAILABLE gives what the provider keeps: a journal has the current body only, and gives it where the event is the
-    document's latest. Portability: REQUIRE raises UnsupportedCapability where the provider does not keep each event's
+    INCLUDE_IF_AVAILABLE gives what the provider keeps: a journal with option images both, of each event that is younger than the
+    option; else the current body, where the event is the document's latest. REQUIRE never leaves one out: an event whose state was
+    not kept raises UnsupportedCapability. Portability: so does REQUIRE itself where the provider does not keep each event's
     (`item_state_required`).
     """
 
@@ -63,7 +64,8 @@ class FeedRequest:
     """Which events to read: a scope, where to start, and what of each.
 
     Bounds: `max_page_size` is 1 to 10,000 events; a page may hold fewer before the end, or none. A token goes on with the scope and
-    the filters that it was made with; page size and item state may change. Raises InvalidRequest.
+    the filters that it was made with; the rest may change. `contexts`: whether events carry what caused them, where the provider
+    keeps that; it needs the right to read it. Raises InvalidRequest.
     """
 
     scope: FeedScope = field(default_factory=EntireCollection)
@@ -71,6 +73,7 @@ class FeedRequest:
     item_state: NewItemStateMode = NewItemStateMode.OMIT
     max_page_size: int = 500
     filters: FeedFilter = field(default_factory=FeedFilter)
+    contexts: bool = True
 
     def __post_init__(self) -> None:
         if not isinstance(self.scope, get_args(FeedScope)):
@@ -81,4 +84,6 @@ class FeedRequest:
             raise InvalidRequest("item_state", self.item_state, f"pass one of {', '.join(NewItemStateMode)}")
         if not isinstance(self.filters, FeedFilter):
             raise InvalidRequest("filters", self.filters, "pass a FeedFilter")
+        if not isinstance(self.contexts, bool):
+            raise InvalidRequest("contexts", self.contexts, "it is true or false")
         checked_size("max_page_size", self.max_page_size, MAX_PAGE_SIZE)

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 import dmsjournal as dj
 from dmsjournal.feed import tokens
-from dmsjournal.feed.database import CAPABILITIES
 from tests.acceptance.test_consumers import RESTORED
 from tests.feeds import after, walk
 from tests.helpers import SCHOOL, STUDENT, change_content, commit, document, drawn, write
@@ -43,8 +42,8 @@ def made_up(token: str, cursor: list[int | str | None]) -> str:
     return tokens._encoded(tokens._Envelope(envelope.v, envelope.p, envelope.r, cursor))
 
 
-def test_it_says_that_it_checks() -> None:
-    assert CAPABILITIES.history_check
+def test_it_says_that_it_checks(journal: dj.Journal) -> None:
+    assert journal.feed_capabilities.history_check
 
 
 @pytest.mark.parametrize("what", RESTORED)

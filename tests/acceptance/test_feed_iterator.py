@@ -108,6 +108,43 @@ def test_who_stops_anywhere_sees_the_rest_and_what_was_not_done(written: dj.Jour
     assert second == everything[done:]
 
 
+@pytest.mark.parametrize("taken", [1, 2, 3, 4, 9])
+def test_a_deduplicator_leaves_out_what_was_done_before(written: dj.Journal, kind, taken: int) -> None:
+    """A page that was begun comes again from the checkpoint; what was done of it does not. The event that was not done comes."""
+    seen, kept = dj.Deduplicator(), Kept()
+    request = dj.FeedRequest(max_page_size=4)
+    with kind(written, request, checkpoint=kept, deduplicator=seen, follow=False) as events:
+        first = [next(events) for _ in range(taken)]
+    with kind(written, request, checkpoint=kept, deduplicator=dj.Deduplicator.of_state(seen.state()), follow=False) as events:
+        rest = list(events)
+    everything = told(walk(written, ALL)[0])
+    assert told(first[:-1] + rest) == everything
+    with kind(written, request, deduplicator=seen, follow=False) as events:
+        assert told(list(events)) == everything[taken - 1 :]
+
+
+def test_a_deduplicator_forgets_what_lies_far_back(written: dj.Journal, kind) -> None:
+    seen, everything = dj.Deduplicator(capacity=2), told(walk(written, ALL)[0])
+    for expected in (everything, everything[:-2]):
+        with kind(written, ALL, deduplicator=seen, follow=False) as events:
+            assert told(list(events)) == expected
+        assert len(seen) == 2
+
+
+def test_pages_have_no_repetitions_either(written: dj.Journal) -> None:
+    seen, request = dj.Deduplicator(), dj.FeedRequest(max_page_size=4)
+    with dj.FeedIterator(written, request, deduplicator=seen, follow=False) as events:
+        pages = events.pages()
+        first = next(pages)
+        assert len(seen) == 0  # it is not done
+        next(pages)
+        assert len(seen) == 4
+    with dj.FeedIterator(written, request, deduplicator=seen, follow=False) as events:
+        sizes = [len(page.events) for page in events.pages()]
+    assert sizes[0] == 0
+    assert sum(sizes) == len(walk(written, ALL)[0]) - len(first.events)
+
+
 def test_an_error_of_the_consumer_saves_nothing(written: dj.Journal, kind) -> None:
     kept = Kept()
     with pytest.raises(ZeroDivisionError), kind(Source(written), checkpoint=kept) as events:

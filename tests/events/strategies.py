@@ -26,11 +26,22 @@ documents = st.dictionaries(texts, json_values, max_size=4)
 versions = st.integers(0, 2**63 - 1) | st.just(2**63 - 1)
 times = st.datetimes(datetime(1970, 1, 1), datetime(2100, 1, 1)).map(lambda time: time.replace(tzinfo=UTC))
 names = st.text(string.ascii_letters, min_size=1, max_size=5)
+lists_of_texts = st.lists(texts, max_size=3)
 resources = st.builds(ResourceKey, names, names, st.just("5.2.0"))
 
 
+def contexts() -> st.SearchStrategy[dict[str, object]]:
+    """What a writer says: a few of the words that have a meaning, each with what it should hold or with anything."""
+    words = ("request_id", "user_id", "user_roles", "ip_address", "user_agent", "api_version", "custom_fields", "own")
+    anything = scalars | lists_of_texts | st.dictionaries(texts, scalars, max_size=1)
+    metadata = st.dictionaries(st.sampled_from(words), anything, max_size=2) | anything
+    others = ("session_id", "user", "tenant", "trigger", "cause", "unreadable")
+    said = st.dictionaries(st.sampled_from(others), anything, max_size=2)
+    return st.builds(lambda said, metadata: said | {"metadata": metadata}, said, metadata)
+
+
 @st.composite
-def feed_events(draw: st.DrawFn) -> FeedRecord:
+def feed_events(draw: st.DrawFn, said: st.SearchStrategy[dict[str, object]] | None = None) -> FeedRecord:
     operation = draw(st.sampled_from(["CREATE", "UPDATE", "DELETE"]))
     before = None if operation == "CREATE" else draw(st.none() | documents)
     after = None if operation == "DELETE" else draw(st.none() | documents)
@@ -43,15 +54,13 @@ def feed_events(draw: st.DrawFn) -> FeedRecord:
         change_version=draw(versions),
         item_state=draw(st.sampled_from([None, State(before, after)])),
         transaction_id=draw(st.none() | versions),
+        context=draw(said) if said is not None else None,
     )
 
 
 def given(draw: st.DrawFn, **fields: st.SearchStrategy) -> dict[str, object]:
     """Some of the fields, each null or with a value."""
     return {name: draw(st.none() | values) for name, values in fields.items() if draw(st.booleans())}
-
-
-lists_of_texts = st.lists(texts, max_size=3)
 
 
 @st.composite

@@ -15,7 +15,7 @@ from uuid import UUID
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dmsjournal import InvalidRequest, ResourceKey
@@ -173,7 +173,7 @@ def test_a_page_becomes_runs_of_one_operation() -> None:
     assert (len(empty), empty.start, empty.end) == (0, 0, 0)
 
 
-@settings(max_examples=50)
+@settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(strategies.feed_events(), max_size=8))
 def test_a_page_is_the_same_read_directly_and_as_cdc_events(page: list[FeedRecord]) -> None:
     page = sorted(page, key=lambda event: event.change_version)

@@ -14,13 +14,14 @@ from typing import Any
 from uuid import UUID
 
 import jsonschema
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from dmsjournal import InvalidRequest
-from dmsjournal.events import cdc, differences, jsonl
+from dmsjournal.events import arrow, cdc, differences, jsonl
 from dmsjournal.events.cdc import schema
 from dmsjournal.events.cloudevents import CloudEvent
 from dmsjournal.events.debezium import DebeziumEvent, key
@@ -396,7 +397,7 @@ def test_a_cloudevent_carries_the_whole_event() -> None:
     }
 
 
-@given(st.lists(strategies.feed_events(), max_size=4))
+@given(st.lists(strategies.feed_events(strategies.contexts()), max_size=3))
 def test_lines_come_back_as_they_were(events: list[jsonl.FeedRecord]) -> None:
     file = io.BytesIO()
     assert jsonl.write(events, file) == len(events)
@@ -412,13 +413,24 @@ def test_a_line_that_is_no_event_is_named(text: bytes) -> None:
         list(jsonl.read([whole, text]))
 
 
-@given(strategies.feed_events())
+@given(strategies.feed_events(strategies.contexts()))
 def test_any_event_of_the_feed_becomes_a_valid_cdc_event(of_feed: jsonl.FeedRecord) -> None:
     converter = cdc.CdcConverter(cdc.Source(database="postgresql", instance="one"), soft_delete_field="deleted_at")
     event = converter.convert(of_feed)
     SCHEMA.validate(json.loads(event.to_json()))
     assert (event.uuid, event.sequence_number) == (of_feed.event_id, of_feed.change_version)
     assert converter.convert(of_feed) == event
+
+
+@pytest.mark.parametrize(
+    "convert",
+    [cdc.CdcConverter(cdc.Source(database="dynamodb", instance="one")).convert, lambda event: arrow.from_feed([event], "one")],
+)
+def test_a_version_of_more_than_64_bits_is_refused(convert: Any) -> None:
+    largest = record("55", "CREATE", "2026-01-11T15:35:00Z", 2**63 - 1, 2, None, ALICE)
+    assert convert(largest) is not None
+    with pytest.raises(InvalidRequest, match="change_version"):
+        convert(msgspec.structs.replace(largest, change_version=2**63))
 
 
 def test_the_package_alone_imports_none_of_it() -> None:

@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -159,6 +160,26 @@ def test_a_reader_follows_the_feed_and_only_the_installing_role_cuts_it(written:
     for other in ("writer", "pruner"):
         with dj.connect(urls[other]) as nobody, pytest.raises(dj.DatabaseRefused):
             nobody.read_changes(dj.FeedRequest())
+
+
+def test_a_reader_reads_what_the_options_add_to_the_feed_unless_it_may_not(written: dj.Journal, urls, connections) -> None:
+    url = written._pool.url.render_as_string(hide_password=False)
+    migrating.upgrade(url, options=["images", "context"])
+    with dj.connect(url) as journal:
+        start = dj.FromToken(journal.read_changes(dj.FeedRequest(start=dj.Now())).token)
+        with journal.write(dj.Context(user="ada")) as tx:
+            tx.rekey(STUDENT, {"studentId": 1}, {"studentId": 2})
+    request = dj.FeedRequest(start=start, item_state=dj.NewItemStateMode.REQUIRE)
+    with dj.connect(urls["reader"]) as reader:
+        [event] = reader.read_changes(request).events
+        assert (event.context, event.item_state is None) == ({"user": "ada"}, False)
+        assert reader.effects([event])
+    commit(connections[0], f'REVOKE SELECT ON dms.ChangeContext FROM "{urls["reader"].username}"')
+    with dj.connect(urls["reader"]) as reader:
+        with pytest.raises(dj.DatabaseRefused):
+            reader.read_changes(request)
+        [event] = reader.read_changes(replace(request, contexts=False)).events
+        assert event.context is None
 
 
 def test_a_pruner_prunes_and_keeps_the_consumers(written: dj.Journal, urls) -> None:

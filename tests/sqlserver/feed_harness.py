@@ -1,12 +1,15 @@
 """The conformance suite of feeds on the tests' SQL Server, or what stands in for it:
 
 DMSJOURNAL_FEED_HARNESS=tests.sqlserver.feed_harness:TestsSqlServer pytest --pyargs dmsjournal.conformance
+
+TestsSqlServerWithOptions is the same with all that options add to the feed; both may be named, with a blank between them.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
-from dmsjournal.conformance.databases import JournalSource
+from dmsjournal import migrating
+from dmsjournal.conformance.databases import OPTIONS, JournalSource
 from dmsjournal.conformance.harness import NotHere
 from tests.sqlserver.server import sqlserver
 
@@ -14,6 +17,7 @@ from tests.sqlserver.server import sqlserver
 class TestsSqlServer:
     __test__ = False
     name = "sqlserver"
+    options: Sequence[str] = ()
 
     def __init__(self) -> None:
         self._stack = ExitStack()
@@ -31,6 +35,13 @@ class TestsSqlServer:
     @contextmanager
     def source(self) -> Iterator[JournalSource]:
         with self._server.copy_of_template() as url:
+            if self.options:
+                migrating.upgrade(url, options=self.options)
             source = JournalSource(url)
             yield source
             source.provider.close()
+
+
+class TestsSqlServerWithOptions(TestsSqlServer):
+    name = "sqlserver with options"
+    options = OPTIONS

@@ -44,7 +44,8 @@ UNTRANSLATED = {  # the queries that are not compared: each with what is said of
     **dict.fromkeys(["insert_edges", "update_documents"], "OPENJSON … WITH"),
     **dict.fromkeys(["rekey_documents", "update_bodies", "update_edges"], "Update: UPDATE"),
     **dict.fromkeys(["delete_document", "delete_documents"], "OUTPUT"),
-    # Of options that the histories do not have: tests/acceptance/test_images.py, test_contexts.py
+    # Of options that the histories do not have: tests/acceptance/test_images.py, test_contexts.py, test_effects.py
+    "effects_caused": "OPENJSON … WITH",
     "contexts": "changecontext",
     "images": "Update: UPDATE",
     "images_since": "documentimagefloor",
@@ -54,13 +55,14 @@ UNTRANSLATED = {  # the queries that are not compared: each with what is said of
 # What keeps a journal goes by the catalog, by locks and by what others write: tests/acceptance/ runs it on any SQL Server.
 OPERATIONS = re.compile(
     "^(adopt|verify|repair|status|prune|fill|feed)|_repair$|consumer|generation|partitions$|^open_transactions$|^last_event$|"
-    "^(add_dependencies|bury_documents|enter_change|expire_(images|journal)|move_tombstones|raise_sequence|refile_edges|remove_(dang|exp|images))"
+    "^(add_dependencies|bury_documents|enter_change|note_context|expire_(images|journal)|move_tombstones|raise_sequence|refile_edges)|"
+    "^remove_(dang|exp|images)"
 )
 
 COMPARED = [
     *("change_page", "deletes", "key_changes", "snapshot_page", "derive", "documents", "edges_of"),
     *("find_by_uuid", "floors", "identity_closure", "journal_rows", "lock_documents", "ping", "read_documents", "referrer"),
-    "referrers",
+    *("referrers", "effects_indirect"),
     *("resource_keys", "revisions", "used_uuids", "nth_delete", "part_changes", "part_deletes", "part_key_changes"),
     *("plan_events", "plan_events_of", "plan_identities", "plan_identities_of", "plan_version"),
     *("plan_documents", "plan_deletes", "plan_key_changes"),
@@ -68,6 +70,13 @@ COMPARED = [
 UNORDERED = {"documents", "edges_of", "floors", "referrers", "used_uuids", "part_changes", "part_deletes", "part_key_changes"}
 
 FAULTS = {  # by query, and the view: what is in it, and what stands there instead
+    "effects_indirect": {
+        "written since": ("newest.local < edge.ChangeVersion OR", "1 = 1 OR"),
+        "by anybody": ("own.TransactionId = edge.TransactionId", "1 = 0"),
+        "of any event": ("renamed.ChangeVersion = wanted.change_version AND", "1 = 1 AND"),
+        "of itself": ("AND ParentDocumentId <> wanted.document_id", ""),
+        "as many as were looked at": ("WHERE placed.place <= @most", ""),
+    },
     "change_page": {
         "the cursor is inclusive": ("OR DocumentId > @after_id)", "OR DocumentId >= @after_id)"),
         "the cursor is a version": ("(ChangeVersion > @after_version OR", "(ChangeVersion >= @after_version OR"),
@@ -182,6 +191,9 @@ FAULTS = {  # by query, and the view: what is in it, and what stands there inste
     },
 }
 
+CHANGES = """
+    SELECT ChangeVersion AS change_version, DocumentId AS document_id, TransactionId AS transaction_id
+    FROM dms.DocumentChangeEvent ORDER BY 1, 2"""
 EVENTS = """
     SELECT ResourceKeyId, ChangeVersion, DocumentId FROM dms.DocumentChangeEvent
     UNION SELECT ResourceKeyId, ChangeVersion, DocumentId FROM dms.DocumentDeleteEvent
@@ -223,6 +235,7 @@ class History:
         for table in ("DocumentDeleteEvent", "Document"):
             self.documents |= dict(map(tuple, commit(self.conn, f"SELECT DocumentId, DocumentUuid FROM dms.{table} ORDER BY 1")))
         self.events = [*map(tuple, commit(self.conn, EVENTS))]
+        self.changes = [row._asdict() for row in commit(self.conn, CHANGES)]
         edges = commit(self.conn, "SELECT ChildDocumentId FROM dms.ReferenceEdge WHERE ParentDocumentId <> ChildDocumentId")
         referrers = Counter(child for (child,) in edges)
         self.referred_to_once = {document_id for document_id in self.documents if referrers[document_id] < 2}
@@ -305,7 +318,9 @@ class History:
             "rows_per_part": self.random.choice([1, 3, 1000]),
             "step": self.random.choice([1, 2, 5]),
             "version": self.random.choice(self.events)[1],
-            "most": 10**6,
+            "most": self.random.choice([1, 2, 1000]) if name == "effects_indirect" else 10**6,
+            "looked": self.random.choice([1, 2, 1000]),
+            "rows": json.dumps(self.random.sample(self.changes, 10)),
             "document_id": self.random.choice([*among]),
             "document_ids": json.dumps(sorted(self.random.sample(ids, self.random.randint(0, 6)))),
             "document_uuid": self.random.choice([*self.documents.values()]),

@@ -204,3 +204,11 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, name: str) -> None:
     code, output = invoke("load", str(tmp_path / name), "--url", NOWHERE)
     assert code == 1
     assert output.startswith(f"file = '{tmp_path / name}'")
+
+
+@pytest.mark.parametrize("arguments", [["--format", "cdc"], ["--tenant", "one"]])
+def test_events_that_need_the_extra_say_so(arguments: list[str]) -> None:
+    script = "import sys; sys.modules['dmsjournal.events.cdc'] = None; from dmsjournal.cli import app; app()"
+    done = python(script, "feed", "--url", NOWHERE, *arguments)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "is not installed: pip install 'dmsjournal[events]'" in done.stderr

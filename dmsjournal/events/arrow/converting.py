@@ -45,7 +45,8 @@ _VERSION, _TIMESTAMP = SCHEMA.get_field_index("change_version"), SCHEMA.get_fiel
 def from_feed(events: Iterable[FeedEventLike], source: str) -> ChangeEventBatch:
     """The events of a page of the feed, of SCHEMA: a row is a document, its `state` before (old, deleted) or after (new, inserted).
 
-    The batch covers from the first event's version to the last one's.
+    The batch covers from the first event's version to the last one's. Raises InvalidRequest. Portability: so does a change_version
+    of more than 64 bits, as DynamoDB's streams have.
     """
     return _batch([_feed_row(event) for event in events], source)
 
@@ -59,7 +60,7 @@ def _feed_row(event: FeedEventLike) -> tuple[Operation, _Row, Any, Any]:
     key, resource = event.key, event.resource
     row = (
         event.event_id.bytes,
-        event.change_version,
+        shapes.version_of(event),
         key.document_id,
         None if key.document_uuid is None else key.document_uuid.bytes,
         resource.project_name,

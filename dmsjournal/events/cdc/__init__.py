@@ -1,4 +1,4 @@
-"""The CDC event format 1.0: models, their JSON and JSON Schema, events of the feed as such events, filters, deduplication."""
+"""The CDC event format 1.0: models, their JSON and JSON Schema, events of the feed as such events, filters."""
 
 from dmsjournal.events.cdc.converting import CdcConverter, ChangeContext, key_identifier
 from dmsjournal.events.cdc.filtering import EventFilter
@@ -15,14 +15,16 @@ from dmsjournal.events.cdc.models import (
     Source,
     Updated,
 )
+from dmsjournal.events.cdc.reading import CdcReader, source_of
 from dmsjournal.events.cdc.schema import json_schema
-from dmsjournal.events.deduplicating import Deduplicator
+from dmsjournal.feed.deduplicating import Deduplicator
 
 __all__ = [
     "TRIGGERS",
     "Cascade",
     "CdcConverter",
     "CdcEvent",
+    "CdcReader",
     "ChangeContext",
     "Deduplicator",
     "Deleted",
@@ -36,4 +38,5 @@ __all__ = [
     "Updated",
     "json_schema",
     "key_identifier",
+    "source_of",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Set
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +33,43 @@ class ChangeContext:
     trigger: str | None = None
     metadata: Metadata | None = None
 
+    @classmethod
+    def of(cls, said: Mapping[str, Any] | None) -> ChangeContext:
+        """What a writer said (dmsjournal.Context, or plain SQL), in the format's words.
+
+        Never an error: what the format has no word for, and what is not of its word's type, goes into metadata.custom_fields.
+        """
+        if said is None:
+            return cls()
+        known = {word: said[name] for name, word in _WORDS.items() if isinstance(said.get(name), str)}
+        others = {
+            name: value for name, value in said.items() if _WORDS.get(name) not in known and name not in ("metadata", "cause")
+        }
+        metadata = said.get("metadata")
+        if metadata is not None and not isinstance(metadata, Mapping):
+            others["metadata"] = metadata
+        return cls(**known, metadata=_metadata(metadata if isinstance(metadata, Mapping) else {}, others))
+
+
+_WORDS = {"session_id": "session_id", "user": "user", "tenant": "tenant_id", "trigger": "trigger"}
+_TEXTS = ("request_id", "user_id", "ip_address", "user_agent", "api_version")
+
+
+def _metadata(said: Mapping[str, Any], others: dict[str, Any]) -> Metadata | None:
+    fits = {name: value for name, value in said.items() if _fits(name, value)}
+    custom = others | {name: value for name, value in said.items() if name not in fits}
+    if custom:
+        fits["custom_fields"] = fits.get("custom_fields", {}) | custom
+    return Metadata(**fits) if fits else None
+
+
+def _fits(name: str, value: Any) -> bool:
+    if name == "user_roles":
+        return isinstance(value, list) and all(isinstance(role, str) for role in value)
+    if name == "custom_fields":
+        return isinstance(value, dict)
+    return name in _TEXTS and (value is None or isinstance(value, str))
+
 
 @dataclass(frozen=True, slots=True)
 class CdcConverter:
@@ -59,16 +96,18 @@ class CdcConverter:
     ) -> CdcEvent:
         """The CDC event of an event of the feed; the same one however often it is read.
 
-        `version` is the document's version for optimistic locking. Raises InvalidRequest, pydantic's ValidationError.
+        `context` is what caused it; without one, what the event itself says of that. `version` is the document's version for
+        optimistic locking. Raises InvalidRequest, pydantic's ValidationError. Portability: InvalidRequest for a change_version of
+        more than 64 bits, as DynamoDB's streams have.
         """
-        context = context or ChangeContext()
+        context = context or ChangeContext.of(event.context)
         operation = shapes.operation_of(event)
         return CdcEvent(
             version=VERSION,
             event_id=f"evt_{event.event_id}",
             event_type=event_type_of(operation),
             timestamp=event.timestamp,
-            sequence_number=event.change_version,
+            sequence_number=shapes.version_of(event),
             schema_name=event.resource.project_name,
             schema_version=event.resource.resource_version,
             source=self._source(event, context),

@@ -42,8 +42,10 @@ CROSS APPLY (
 WHERE event.IsOwn = 0
 OPTION (LOOP JOIN, FORCE ORDER);
 SELECT event.ChangeVersion AS change_version, event.DocumentId AS document_id,
-       CASE WHEN event.IsOwn = 1 THEN event.BodyBefore WHEN event.Operation = 'update' THEN event.BodyNow END AS body_before,
-       CASE WHEN event.IsOwn = 1 THEN event.BodyAfter WHEN event.Operation <> 'delete' THEN event.BodyNow END AS body_after
+       CAST(CASE WHEN event.IsOwn = 1 THEN event.BodyBefore WHEN event.Operation = 'update' THEN event.BodyNow END AS nvarchar(max))
+           AS body_before,  -- the casts are for Babelfish, to which a CASE of nvarchar is a varchar
+       CAST(CASE WHEN event.IsOwn = 1 THEN event.BodyAfter WHEN event.Operation <> 'delete' THEN event.BodyNow END AS nvarchar(max))
+           AS body_after
 FROM @event AS event
 INNER JOIN dms.JournalFloor AS floor
     ON floor.Journal = CASE WHEN event.Operation = 'delete' THEN N'DocumentDeleteEvent' ELSE N'DocumentChangeEvent' END

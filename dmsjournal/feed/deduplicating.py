@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Protocol, TypeVar
 from uuid import UUID
 
 from dmsjournal.errors import InvalidRequest
+from dmsjournal.feed.pages import FeedPage
 
 
 class _Identified(Protocol):
@@ -68,6 +70,18 @@ class Deduplicator:
         keys = [state[at : at + 16] for at in range(0, len(state), 16)]
         made._seen.update(dict.fromkeys(keys[-capacity:]))
         return made
+
+
+def without_repetitions(page: FeedPage, deduplicator: Deduplicator | None) -> FeedPage:
+    """The page with the events that are not remembered yet. None of them is remembered by this."""
+    return page if deduplicator is None else replace(page, events=[e for e in page.events if e.event_id not in deduplicator])
+
+
+def remember(page: FeedPage, deduplicator: Deduplicator | None) -> None:
+    """Remembers the events of a page that was taken."""
+    if deduplicator is not None:
+        for event in page.events:
+            deduplicator.add(event.event_id)
 
 
 def _bytes(event_id: UUID | str) -> bytes:
