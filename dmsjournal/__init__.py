@@ -22,6 +22,7 @@ from dmsjournal.errors import (
     UnsupportedCapability,
 )
 from dmsjournal.feed import (
+    AfterVersion,
     AsyncFeedIterator,
     AtTime,
     Beginning,
@@ -63,6 +64,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AdoptionRefused",
+    "AfterVersion",
     "AsyncFeedIterator",
     "AtTime",
     "Beginning",

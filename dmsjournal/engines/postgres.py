@@ -75,7 +75,7 @@ _CONSTRAINT = re.compile(r"CONSTRAINT (?!TRIGGER\b)(\w+)")
 _SEQUENCE = re.compile(r"CREATE SEQUENCE (?:IF NOT EXISTS )?dms\.(\w+)")
 
 
-def engine_for(url: sa.URL) -> sa.Engine:
+def engine_for(url: sa.URL, **pool: Any) -> sa.Engine:
     """See connecting.engine_for."""
     refused = sorted(_NOT_FROM_A_URL & url.query.keys())
     if refused:
@@ -88,6 +88,7 @@ def engine_for(url: sa.URL) -> sa.Engine:
         pool_pre_ping=True,
         json_deserializer=statements.decoded,
         connect_args={"prepare_threshold": None, "application_name": "dmsjournal", "client_encoding": "utf8"} | dict(url.query),
+        **pool,
     )
 
 

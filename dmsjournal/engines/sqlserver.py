@@ -79,7 +79,7 @@ _DENIED = {229, 230, 262, 297, 300, 1088, 3701, 15151, 15247}  # the middle ones
 _WRONG_VALUE = {220, 242, 245, 248, 8114, 8115, 8152, 2628}
 
 
-def engine_for(url: sa.URL) -> sa.Engine:
+def engine_for(url: sa.URL, **pool: Any) -> sa.Engine:
     """See connecting.engine_for. Raises UnsupportedCapability where the driver is missing, naming what to install."""
     driver = url.get_driver_name()
     if driver == "pyodbc":
@@ -90,6 +90,7 @@ def engine_for(url: sa.URL) -> sa.Engine:
             isolation_level="READ COMMITTED",
             pool_pre_ping=True,
             connect_args={"timeout": _LOGIN_SECONDS} if driver == "pyodbc" else {},
+            **pool,
         )
     except ModuleNotFoundError as error:
         raise UnsupportedCapability(f"the driver {error.name} is missing", f"pip install {_PACKAGES[driver]}") from error

@@ -17,7 +17,7 @@ from dmsjournal.feed.pages import ChildPartition, FeedDiagnostics, FeedPage
 from dmsjournal.feed.partitions import MAX_BUCKETS, FeedPartition, Generation, kept_partitions, partition_of
 from dmsjournal.feed.requests import FeedRequest, NewItemStateMode
 from dmsjournal.feed.scopes import LogicalPartition, PhysicalPartition, described
-from dmsjournal.feed.starts import AtTime, FromToken, Now
+from dmsjournal.feed.starts import AfterVersion, AtTime, FromToken, Now
 from dmsjournal.feed.tokens import Belonging, cursor_of
 from dmsjournal.history import LastEvent, has_diverged, microseconds
 from dmsjournal.registry import Registry
@@ -32,6 +32,7 @@ CAPABILITIES = FeedCapabilities(
     partition_changes=True,
     logical_partitions=True,
     at_time=True,
+    after_version=True,
     filters=True,
     item_state_included=True,
     item_state_required=False,
@@ -76,7 +77,7 @@ def read_page(session: Session, registry: Registry, horizon: int, request: FeedR
         try:
             return page.read()
         except CheckpointExpired:
-            if isinstance(request.start, FromToken | AtTime) or _State.read(session).floor == state.floor:
+            if isinstance(request.start, FromToken | AtTime | AfterVersion) or _State.read(session).floor == state.floor:
                 raise  # else a prune has moved the beginning, between the two statements
 
 
@@ -163,6 +164,8 @@ class _Page:
         start = self.request.start
         if isinstance(start, FromToken):
             return _place_of(self.belonging.cursor(start.token), start.token)
+        if isinstance(start, AfterVersion):
+            return _Place(Cursor(start.version, HIGHEST_ID))
         before = max(self.state.floor, self.generation.begins_after if self.generation else 0)
         if isinstance(start, Now):
             before = max(before, self.horizon)
@@ -222,6 +225,8 @@ class _Page:
             is_same=place.last == found,
             event_floor=row.event_floor,
         ):
+            raise HistoryDiverged(version, self.horizon)
+        if isinstance(self.request.start, AfterVersion) and version > row.drawn:
             raise HistoryDiverged(version, self.horizon)
         through = version if document_id == HIGHEST_ID else version - 1  # everything up to it was read
         if through < row.floor:

@@ -90,6 +90,7 @@ class DynamoDBFeed:
             partition_changes=False,
             logical_partitions=False,
             at_time=False,
+            after_version=False,
             filters=True,
             item_state_included=True,
             item_state_required=has_images,
@@ -97,6 +98,7 @@ class DynamoDBFeed:
             document_uuids=False,
             retention=RETENTION,
             remedies={
+                "after_version": "go on from a token",
                 "at_time": "start at Beginning() and leave out what is earlier: a stream keeps 24 hours",
                 "logical_partitions": "read all of the table and keep what you want",
                 "item_state_required": images,

@@ -1,0 +1,94 @@
+"""The service, in process for its routes, and on a socket of loopback's where that matters."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import httpx
+import pytest
+from starlette.testclient import TestClient
+
+import dmsjournal as dj
+from dmsjournal.http.app import create_app
+from dmsjournal.http.security import Token, new_token
+from dmsjournal.http.server import Server, listening, server_of
+from dmsjournal.http.settings import Settings
+
+READ, READ_TOKEN = new_token("reader")
+ADMIN, ADMIN_TOKEN = new_token("admin", scopes=["read", "admin"])
+STUDENTS, STUDENTS_TOKEN = new_token("students only", resources=["ed-fi/students"])
+EXPIRED, EXPIRED_TOKEN = new_token("expired", expires="2026-01-01T00:00:00Z")
+TOKENS: tuple[Token, ...] = (READ_TOKEN, ADMIN_TOKEN, STUDENTS_TOKEN, EXPIRED_TOKEN)
+
+
+def bearer(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"}
+
+
+def settings_of(url: str, **changed: Any) -> Settings:
+    """What a test's service runs with: tokens, no rate."""
+    return replace(Settings(url, admin_url=url, tokens=TOKENS, rate=0, port=0, connections=4), **changed)
+
+
+@contextmanager
+def in_process(settings: Settings) -> Iterator[TestClient]:
+    """A client of the service in this process, which reads with a token."""
+    headers = bearer(READ) if settings.tokens else {}
+    with TestClient(create_app(settings), base_url="http://127.0.0.1", headers=headers) as client:
+        yield client
+
+
+class Running:
+    """A server on loopback, in a thread."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.server: Server = server_of(settings)
+        self._socket = listening(settings)
+        self.port: int = self._socket.getsockname()[1]
+        self._thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self._socket]})
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def __enter__(self) -> Running:
+        self._thread.start()
+        while not self.server.started:
+            assert self._thread.is_alive(), "the server did not start"
+            time.sleep(0.01)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+        self._thread.join(20)
+        assert not self._thread.is_alive(), "the server did not stop"
+
+    def stop(self) -> None:
+        """Tells it to end, as SIGTERM does."""
+        self.server.should_exit = True
+
+    def client(self, token: str = READ, **more: Any) -> httpx.Client:
+        return httpx.Client(base_url=self.url, headers=bearer(token), timeout=20, **more)
+
+
+@pytest.fixture
+def client(url: str) -> Iterator[TestClient]:
+    with in_process(settings_of(url)) as client:
+        yield client
+
+
+@pytest.fixture
+def running(url: str) -> Iterator[Running]:
+    with Running(settings_of(url)) as running:
+        yield running
+
+
+@pytest.fixture
+def db(journal: dj.Journal) -> dj.Journal:
+    """The journal of the service's database, for a test to write with."""
+    return journal
