@@ -31,7 +31,7 @@ class Server(uvicorn.Server):
 
     def __init__(self, config: Config, service: Service) -> None:
         super().__init__(config)
-        self._service = service
+        self.service = service
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Ends the server; at once at the second signal. The signal is not raised again: this is an end in order, with code 0."""
@@ -41,7 +41,7 @@ class Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Ends streams and long polls now, and lets the others finish."""
-        self._service.waker.stop()
+        self.service.waker.stop()
         await super().shutdown(sockets)
 
 

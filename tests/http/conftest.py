@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
@@ -18,6 +18,9 @@ from dmsjournal.http.app import create_app
 from dmsjournal.http.security import Token, new_token
 from dmsjournal.http.server import Server, listening, server_of
 from dmsjournal.http.settings import Settings
+
+if TYPE_CHECKING:
+    from tests.conftest import PostgresServer
 
 READ, READ_TOKEN = new_token("reader")
 ADMIN, ADMIN_TOKEN = new_token("admin", scopes=["read", "admin"])
@@ -56,6 +59,11 @@ class Running:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
+    @property
+    def waiting(self) -> int:
+        """How many long polls and streams are open."""
+        return self.server.service.waiting.count
+
     def __enter__(self) -> Running:
         self._thread.start()
         while not self.server.started:
@@ -82,6 +90,13 @@ def client(url: str) -> Iterator[TestClient]:
         yield client
 
 
+@pytest.fixture(scope="module")
+def quiet(postgres_server: PostgresServer) -> Iterator[TestClient]:
+    """A client of a service whose database no test of the module writes to."""
+    with postgres_server.copy_of_template() as url, in_process(settings_of(url)) as client:
+        yield client
+
+
 @pytest.fixture
 def running(url: str) -> Iterator[Running]:
     with Running(settings_of(url)) as running:
@@ -92,3 +107,11 @@ def running(url: str) -> Iterator[Running]:
 def db(journal: dj.Journal) -> dj.Journal:
     """The journal of the service's database, for a test to write with."""
     return journal
+
+
+def until(condition: Callable[[], object], seconds: float = 10) -> None:
+    """Waits for a condition; fails where it does not come."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not come"
+        time.sleep(0.01)
