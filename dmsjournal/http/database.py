@@ -23,7 +23,9 @@ class Database:
     """The journal, and the threads that ask it. The horizon has a thread of its own: no slow page keeps who waits from waking."""
 
     def __init__(self, settings: Settings) -> None:
-        self.journal = Journal(engine_for(settings.url, settings.connections + 1))
+        pool = engine_for(settings.url, settings.connections + 1)
+        self.journal = Journal(pool)
+        self._names = (pool.dialect.name, str(pool.url.database))
         self._pruner = None if settings.admin_url is None else Journal(engine_for(settings.admin_url, 1))
         self._threads = ThreadPoolExecutor(settings.connections, "dmsjournal-http")
         self._watcher = ThreadPoolExecutor(1, "dmsjournal-horizon")
@@ -33,6 +35,11 @@ class Database:
     def pending(self) -> int:
         """How much work is queued or being done."""
         return self._pending
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """Which kind of database it is, and its name."""
+        return self._names
 
     @property
     def pruner(self) -> Journal:

@@ -19,11 +19,12 @@ class Settings:
     there is no retention. Without `tokens` it listens on loopback alone, and nobody may do what needs the scope admin. Beyond
     loopback it also needs TLS, unless `behind_proxy` says that a proxy has it. `rate` is requests a second for a token (or an
     address without one), 0 for no limit, `burst` how many may come at once. `resources` is what ResourceNames takes. `origins` are
-    those that CORS lets in. Raises InvalidRequest.
+    those that CORS lets in. `instance` names the server in CDC events. Raises InvalidRequest.
     """
 
     url: str = field(repr=False)
     admin_url: str | None = field(default=None, repr=False)
+    instance: str = "dmsjournal"
     host: str = "127.0.0.1"
     port: int = 8000
     tokens: tuple[Token, ...] = field(default=(), repr=False)
