@@ -19,8 +19,11 @@ _DIALECTS = {"postgres": "postgresql", "sqlserver": "mssql"}  # what people writ
 _DRIVERS = {"psycopg": "postgres"}  # the package that an error comes from; all others are of SQL Server's
 
 
-def engine_for(url: str | sa.URL, connections: int | None = None) -> sa.Engine:
-    """A pool of connections for a SQLAlchemy URL, so many at most. Raises InvalidRequest, which never shows the URL's password."""
+def engine_for(url: str | sa.URL, connections: int | None = None, seconds: float | None = None) -> sa.Engine:
+    """A pool of connections for a SQLAlchemy URL, so many at most, with so long for a login and for each statement at most.
+
+    Raises InvalidRequest, which never shows the URL's password.
+    """
     parsed, dialect = _parsed(url)
     name = statements.engine_name(dialect)
     module = module_of(name)
@@ -34,7 +37,7 @@ def engine_for(url: str | sa.URL, connections: int | None = None) -> sa.Engine:
     if not parsed.database:
         raise InvalidRequest("url", shown(parsed), "name the database at its end, after the slash")
     bounds = {} if connections is None else {"pool_size": connections, "max_overflow": 0}
-    engine: sa.Engine = module.engine_for(parsed.set(drivername=f"{dialect}+{driver}"), **bounds)
+    engine: sa.Engine = module.engine_for(parsed.set(drivername=f"{dialect}+{driver}"), seconds, **bounds)
     text = statements.query(name, "connect").text
 
     def prepare(connection: Any, _: object) -> None:

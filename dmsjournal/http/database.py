@@ -23,10 +23,12 @@ class Database:
     """The journal, and the threads that ask it. The horizon has a thread of its own: no slow page keeps who waits from waking."""
 
     def __init__(self, settings: Settings) -> None:
-        pool = engine_for(settings.url, settings.connections + 1)
+        pool = engine_for(settings.url, settings.connections + 1, settings.statement_seconds)
         self.journal = Journal(pool)
         self._names = (pool.dialect.name, str(pool.url.database))
-        self._pruner = None if settings.admin_url is None else Journal(engine_for(settings.admin_url, 1))
+        self._pruner = (
+            None if settings.admin_url is None else Journal(engine_for(settings.admin_url, 1, settings.statement_seconds))
+        )
         self._threads = ThreadPoolExecutor(settings.connections, "dmsjournal-http")
         self._watcher = ThreadPoolExecutor(1, "dmsjournal-horizon")
         self._most, self._pending = settings.connections + settings.queued, 0

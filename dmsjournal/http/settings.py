@@ -35,6 +35,7 @@ class Settings:
     queued: int = 1_000
     waiting: int = 2_000
     sockets: int = 4_000
+    statement_seconds: float = 30.0
     poll_seconds: float = 0.05
     largest_page: int = 1_000
     page_bytes: int = 1 << 20
@@ -54,7 +55,7 @@ class Settings:
         for name in ("connections", "queued", "waiting", "sockets", "largest_page", "page_bytes", "body_bytes", "burst"):
             if getattr(self, name) < 1:
                 raise InvalidRequest(name, getattr(self, name), "it is 1 or more")
-        for name in ("poll_seconds", "header_seconds", "send_seconds", "prune_seconds", "grace_seconds"):
+        for name in ("poll_seconds", "statement_seconds", "header_seconds", "send_seconds", "prune_seconds", "grace_seconds"):
             if not getattr(self, name) > 0:
                 raise InvalidRequest(name, getattr(self, name), "it is more than 0")
         if (self.tls_certificate is None) != (self.tls_key is None):

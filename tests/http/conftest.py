@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -27,6 +28,8 @@ ADMIN, ADMIN_TOKEN = new_token("admin", scopes=["read", "admin"])
 STUDENTS, STUDENTS_TOKEN = new_token("students only", resources=["ed-fi/students"])
 EXPIRED, EXPIRED_TOKEN = new_token("expired", expires="2026-01-01T00:00:00Z")
 TOKENS: tuple[Token, ...] = (READ_TOKEN, ADMIN_TOKEN, STUDENTS_TOKEN, EXPIRED_TOKEN)
+
+NOWHERE = "postgresql+psycopg://nobody:nothing@127.0.0.1:1/nowhere"  # for what needs no database
 
 
 def bearer(token: str) -> dict[str, str]:
@@ -79,6 +82,10 @@ class Running:
     def stop(self) -> None:
         """Tells it to end, as SIGTERM does."""
         self.server.should_exit = True
+
+    def connect(self) -> socket.socket:
+        """A connection that nothing was said on yet."""
+        return socket.create_connection(("127.0.0.1", self.port), timeout=10)
 
     def client(self, token: str = READ, **more: Any) -> httpx.Client:
         return httpx.Client(base_url=self.url, headers=bearer(token), timeout=20, **more)
