@@ -149,11 +149,23 @@ def _body(page: EventPage, as_text: bool) -> bytes:
     return (b'{"events":[%b],"count":%d,"latest_sequence":' + latest + b"}") % (events, len(page.events), page.latest)
 
 
+_SSE: dict[str, Any] = {
+    "type": "object",
+    "description": "One event. Comments and an id without data come too.",
+    "properties": {
+        "event": {"enum": ["change", "expired", "diverged"]},
+        "id": {"type": "string", "description": "The sequence: send the last one as Last-Event-ID."},
+        "data": {"type": "string", "description": "JSON: a change as in a page, or a problem document."},
+        "retry": {"type": "integer"},
+    },
+}
+
+
 @router.get(
     "/stream",
     summary="Changes as they come: server-sent events",
     response_class=EventSourceResponse,
-    responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}, **documented(BUSY)},
+    responses={200: {"content": {"text/event-stream": {"schema": _SSE}}}, **documented(BUSY)},
 )
 async def stream(
     request: Request,

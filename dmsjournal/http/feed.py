@@ -22,7 +22,7 @@ from dmsjournal.feed.scopes import EntireCollection, FeedScope, LogicalPartition
 from dmsjournal.feed.starts import AfterVersion, AtTime, Beginning, FromToken, Now, StartPosition
 from dmsjournal.http.access import Reader, client_of
 from dmsjournal.http.polling import wait_for_change
-from dmsjournal.http.problems import BUSY, DIVERGED, EXPIRED, FORBIDDEN, Refused, documented
+from dmsjournal.http.problems import BUSY, DIVERGED, EXPIRED, FORBIDDEN, NOT_FOUND, Refused, documented
 from dmsjournal.http.security import Token
 from dmsjournal.http.service import Service, service_of
 from dmsjournal.journal import Journal
@@ -79,7 +79,7 @@ class Partitions(BaseModel):
     partitions: list[Partition]
 
 
-@router.get("", summary="A page of events", response_model=Page, responses=documented(EXPIRED, DIVERGED, BUSY))
+@router.get("", summary="A page of events", response_model=Page, responses=documented(EXPIRED, DIVERGED, NOT_FOUND, BUSY))
 async def page(
     request: Request,
     bearer: Reader,

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx
+import msgspec
 import pytest
 from starlette.testclient import TestClient
 
@@ -91,6 +97,33 @@ class Running:
         return httpx.Client(base_url=self.url, headers=bearer(token), timeout=20, **more)
 
 
+class Process:
+    """`dmsjournal serve`, as a process that may be killed."""
+
+    def __init__(self, url: str, tokens: Path, port: int = 0) -> None:
+        self.url = ""
+        self._command = [sys.executable, "-m", "dmsjournal.cli", "serve", "--tokens", str(tokens), "--rate", "0"]
+        self._environment = {**os.environ, "DMSJOURNAL_URL": url}
+        self.port = port
+        self.process: subprocess.Popen[str] | None = None
+
+    def start(self) -> None:
+        command = [*self._command, "--port", str(self.port)]
+        self.process = subprocess.Popen(command, env=self._environment, stderr=subprocess.PIPE, text=True)
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            told = msgspec.json.decode(line)
+            if told.get("action") == "listening":
+                self.url, self.port = told["url"], int(told["url"].rpartition(":")[2])
+                break
+        threading.Thread(target=self.process.stderr.read, daemon=True).start()
+
+    def end(self, how: signal.Signals) -> int:
+        assert self.process is not None
+        self.process.send_signal(how)
+        return self.process.wait(20)
+
+
 @pytest.fixture
 def client(url: str) -> Iterator[TestClient]:
     with in_process(settings_of(url)) as client:
@@ -108,6 +141,17 @@ def quiet(postgres_server: PostgresServer) -> Iterator[TestClient]:
 def running(url: str) -> Iterator[Running]:
     with Running(settings_of(url)) as running:
         yield running
+
+
+@pytest.fixture
+def process(url: str, tmp_path: Path) -> Iterator[Process]:
+    tokens = tmp_path / "tokens.json"
+    tokens.write_bytes(msgspec.json.encode([READ_TOKEN]))
+    process = Process(url, tokens)
+    process.start()
+    yield process
+    if process.process is not None and process.process.poll() is None:
+        process.end(signal.SIGKILL)
 
 
 @pytest.fixture

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import httpx
-import msgspec
 import pytest
 
 import dmsjournal as dj
 from dmsjournal.embedded import EmbeddedPostgres
 from dmsjournal.migrating import upgrade
 from tests.helpers import STUDENT, document, write
-from tests.http.conftest import READ, READ_TOKEN, Running, bearer, settings_of, until
+from tests.http.conftest import READ, Process, Running, bearer, settings_of, until
 from tests.http.sse import Events
 
 
@@ -97,44 +92,6 @@ def test_a_statement_that_hangs_is_ended_and_others_are_served(url: str, db: dj.
         assert client.get("/data/v3/ed-fi/students").status_code == 503
         assert time.monotonic() - began < 5
         assert client.get("/changeQueries/v1/availableChangeVersions").status_code == 200
-
-
-class Process:
-    """`dmsjournal serve`, as a process that may be killed."""
-
-    def __init__(self, url: str, tokens: Path, port: int = 0) -> None:
-        self.url = ""
-        self._command = [sys.executable, "-m", "dmsjournal.cli", "serve", "--tokens", str(tokens), "--rate", "0"]
-        self._environment = {**os.environ, "DMSJOURNAL_URL": url}
-        self.port = port
-        self.process: subprocess.Popen[str] | None = None
-
-    def start(self) -> None:
-        command = [*self._command, "--port", str(self.port)]
-        self.process = subprocess.Popen(command, env=self._environment, stderr=subprocess.PIPE, text=True)
-        assert self.process.stderr is not None
-        for line in self.process.stderr:
-            told = msgspec.json.decode(line)
-            if told.get("action") == "listening":
-                self.url, self.port = told["url"], int(told["url"].rpartition(":")[2])
-                break
-        threading.Thread(target=self.process.stderr.read, daemon=True).start()
-
-    def end(self, how: signal.Signals) -> int:
-        assert self.process is not None
-        self.process.send_signal(how)
-        return self.process.wait(20)
-
-
-@pytest.fixture
-def process(url: str, tmp_path: Path) -> Iterator[Process]:
-    tokens = tmp_path / "tokens.json"
-    tokens.write_bytes(msgspec.json.encode([READ_TOKEN]))
-    process = Process(url, tokens)
-    process.start()
-    yield process
-    if process.process is not None and process.process.poll() is None:
-        process.end(signal.SIGKILL)
 
 
 def test_the_command_serves_and_ends_in_order(process: Process) -> None:
