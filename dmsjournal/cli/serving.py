@@ -65,6 +65,7 @@ def serve(
             show_default="by rule",
         ),
     ] = None,
+    instance: Annotated[str, typer.Option(envvar=_ENV + "INSTANCE", help="What CDC events call the server.")] = "dmsjournal",
     origin: Annotated[
         list[str] | None,
         typer.Option(envvar=_ENV + "ORIGINS", metavar="ORIGIN", help="Let pages of this origin read (CORS).", show_default="none"),
@@ -90,6 +91,7 @@ def serve(
     settings = Settings(
         url=url,
         admin_url=admin_url,
+        instance=instance,
         host=host,
         port=port,
         tokens=_tokens(tokens),

@@ -1,6 +1,6 @@
 """The HTTP service: the journal and its feed for clients that speak nothing else. It needs the extra `http`.
 
-Source: docs/http/index.md.
+Source: docs/http/serve.md.
 """
 
 from dmsjournal.http.app import create_app

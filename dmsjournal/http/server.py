@@ -23,6 +23,7 @@ from dmsjournal.http.settings import Settings
 logger = logging.getLogger("dmsjournal.http")
 
 _SPARE_FILES = 200  # that are no clients' connections: the database's, logs, libraries
+_BACKLOG = 1024
 _HEADER_BYTES = 32 * 1024
 
 
@@ -65,7 +66,7 @@ def server_of(settings: Settings) -> Server:
         ssl_keyfile=settings.tls_key,
         timeout_graceful_shutdown=max(1, round(settings.grace_seconds)),
         h11_max_incomplete_event_size=_HEADER_BYTES,
-        backlog=1024,
+        backlog=_BACKLOG,
     )
     return Server(config, service)
 
@@ -79,6 +80,7 @@ def listening(settings: Settings) -> socket.socket:
         found.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, round(settings.send_seconds * 1000))
     try:
         found.bind((settings.host.strip("[]"), settings.port))
+        found.listen(_BACKLOG)  # now: who hears that it listens may connect at once
     except OSError as error:
         found.close()
         raise InvalidRequest("port", settings.port, f"{settings.host} cannot be listened on there ({error.strerror})") from error

@@ -33,10 +33,7 @@ async def stream(port: int, token: str, client: Client, after: int, is_done: Cal
     """Follows the stream, and connects again when it ends."""
     while not is_done():
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        head = (
-            f"GET /changefeed/stream?from_seq={after}&max_seconds=60 HTTP/1.0\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n"
-        )
-        writer.write(head.encode())  # 1.0: the body is not in chunks
+        writer.write(_head(f"/changefeed/stream?from_seq={after}&max_seconds=60", token, "1.0"))  # 1.0: the body is not in chunks
         rest = b""
         while not is_done():
             try:
@@ -55,8 +52,7 @@ async def poll(port: int, token: str, client: Client, after: int, is_done: Calla
     """Long polls, one after the other, on one connection."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     while not is_done():
-        asked = f"GET /changefeed?from_seq={after}&limit=1000&long_poll_ms=500 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n"
-        writer.write(asked.encode())
+        writer.write(_head(f"/changefeed?from_seq={after}&limit=1000&long_poll_ms=500", token, "1.1"))
         head = await reader.readuntil(b"\r\n\r\n")
         [length] = re.findall(rb"content-length: (\d+)", head)
         body = await reader.readexactly(int(length))
@@ -64,3 +60,7 @@ async def poll(port: int, token: str, client: Client, after: int, is_done: Calla
         client.note(body)
         after = int(_LATEST.findall(body)[-1])
     writer.close()
+
+
+def _head(path: str, token: str, version: str) -> bytes:
+    return f"GET {path} HTTP/{version}\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n".encode()

@@ -71,9 +71,8 @@ def test_all_get_all_in_order(
     for client in clients:
         assert client.seen == list(range(BATCH + 1, last + 1))
     assert max(used) <= 9 + 2  # the service's pool, and the test's own
-    delays = sorted(
-        at - committed[client.seen[i]] for client in clients for at, begin, end in client.lots for i in range(begin, end)
-    )
+    lots = [(client, *lot) for client in clients for lot in client.lots]
+    delays = sorted(at - committed[version] for client, at, begin, end in lots for version in client.seen[begin:end])
     print(
         f"\n{streams} streams, {polls} long polls, {a_second} changes a second, {seconds} s: commit to client "
         f"p50 {delays[len(delays) // 2] * 1000:.0f} ms, p99 {delays[len(delays) * 99 // 100] * 1000:.0f} ms, "
