@@ -41,6 +41,12 @@ def refuse_unreadable(request: Request, token: Token, resource: ResourceKey) -> 
         raise Refused(FORBIDDEN, f"the token may not read {resource}")
 
 
+def refuse_limited(token: Token) -> None:
+    """Raises Refused for a token that may read some resources only: what is asked is of the whole database, and who uses it."""
+    if token.resources is not None:
+        raise Refused(FORBIDDEN, "a token that may read all resources is needed")
+
+
 def _admitted(request: Request, credentials: HTTPAuthorizationCredentials | None, scope: Scope) -> Token:
     """The token of a request that may go on. Raises Refused, InvalidRequest."""
     service = service_of(request)

@@ -15,13 +15,13 @@ from starlette.responses import Response
 
 import dmsjournal
 from dmsjournal.errors import JournalError
-from dmsjournal.http import change_queries, changefeed, feed, operations, problems
+from dmsjournal.http import change_queries, changefeed, feed, operations, problems, status_page
 from dmsjournal.http.envelope import Envelope
 from dmsjournal.http.service import Service
 from dmsjournal.http.settings import Settings
 from dmsjournal.http.sharing import Recent
 
-_ROUTERS = (changefeed.router, change_queries.router, feed.router, operations.router)
+_ROUTERS = (changefeed.router, change_queries.router, feed.router, operations.router, status_page.router)
 
 
 def create_app(settings: Settings) -> FastAPI:

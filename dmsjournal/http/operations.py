@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 from dmsjournal.connecting import REVISION
-from dmsjournal.http.access import Reader
+from dmsjournal.http.access import Reader, refuse_limited
 from dmsjournal.http.problems import NOT_INSTALLED, REFUSED, UNAVAILABLE, documented
 from dmsjournal.http.service import service_of
 from dmsjournal.prometheus import exposition
@@ -31,6 +31,7 @@ async def readyz(request: Request) -> dict[str, Any]:
 @router.get("/metrics", summary="Metrics for Prometheus", response_class=Response, responses=documented())
 async def metrics(request: Request, token: Reader) -> Response:
     """The journal's, as `dmsjournal status --prometheus` prints them, and the service's own."""
+    refuse_limited(token)
     service = service_of(request)
     gauges = {
         "waiting_requests": ("Long polls and streams that are open.", float(service.waiting.count)),
