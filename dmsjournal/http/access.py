@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Annotated, TypeAlias
 
-from fastapi import Depends, Request
+from fastapi import Depends, FastAPI, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from dmsjournal.errors import InvalidRequest, near_matches
@@ -63,10 +64,15 @@ def _admitted(request: Request, credentials: HTTPAuthorizationCredentials | None
     return token
 
 
+def _parameters(app: FastAPI, path: str, method: str) -> Collection[str]:
+    """The parameters of a route's query, as the OpenAPI document names them."""
+    described = app.openapi()["paths"][path][method]
+    return {parameter["name"] for parameter in described.get("parameters", ()) if parameter["in"] == "query"}
+
+
 def _refuse_unknown_parameters(request: Request) -> None:
     """Raises InvalidRequest for a parameter that the route does not have, or that comes twice: nobody means it to be left out."""
-    described = request.app.openapi()["paths"][request.scope["route"].path_format][request.method.lower()]
-    known = {parameter["name"] for parameter in described.get("parameters", ()) if parameter["in"] == "query"}
+    known = _parameters(request.app, request.scope["route"].path_format, request.method.lower())
     given = [name for name, _ in request.query_params.multi_items()]
     for name in given:
         if name not in known:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from functools import cache
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -27,20 +28,10 @@ _ROUTERS = (changefeed.router, change_queries.router, feed.router, operations.ro
 def create_app(settings: Settings) -> FastAPI:
     """The ASGI application of the service. Nothing is connected yet. Raises InvalidRequest."""
     service = Service.of(settings)
-    app = FastAPI(
-        title="dmsjournal",
-        version=dmsjournal.__version__,
-        summary="What changed since version X",
-        lifespan=_life,
-        docs_url=None,  # its page loads scripts from elsewhere
-        redoc_url=None,
-        separate_input_output_schemas=False,
-    )
+    app = _bare()
     app.state.service = service
     app.state.ready = Recent(lambda: service.database.call(service.database.journal.versions))
     app.state.status = Recent(lambda: service.database.call(service.database.journal.status))
-    for router in _ROUTERS:
-        app.include_router(router)
     app.add_exception_handler(JournalError, _journal_error)
     app.add_exception_handler(problems.Refused, _refused)
     app.add_exception_handler(HTTPException, _http_error)
@@ -54,7 +45,7 @@ def create_app(settings: Settings) -> FastAPI:
             expose_headers=["ETag", "Next-Page-Token", "Retry-After", "Total-Count", "X-Request-ID"],
         )
     app.add_middleware(Envelope, settings=settings, metrics=service.metrics)
-    app.openapi = _documented(app)  # type: ignore[method-assign]
+    app.openapi = document  # type: ignore[method-assign]
     return app
 
 
@@ -90,19 +81,33 @@ async def _invalid(request: Request, error: Exception) -> Response:
     return problems.response_of(problems.invalid(error.errors()), request)
 
 
-def _documented(app: FastAPI) -> Any:
-    """OpenAPI without the framework's own 422: what is wrong with a request is a problem with 400."""
-    make = app.openapi
+@cache
+def document() -> dict[str, Any]:
+    """The OpenAPI document: one for all applications, since no setting changes it.
 
-    def openapi() -> dict[str, Any]:
-        found = make()
-        for path in found["paths"].values():
-            for operation in path.values():
-                documented = operation["responses"].get("422", {})
-                if "HTTPValidationError" in str(documented):
-                    del operation["responses"]["422"]
-        for name in ("HTTPValidationError", "ValidationError"):
-            found["components"]["schemas"].pop(name, None)
-        return found
+    It has not the framework's own 422: what is wrong with a request is a problem with 400.
+    """
+    app = _bare()
+    found = app.openapi()
+    for path in found["paths"].values():
+        for operation in path.values():
+            if "HTTPValidationError" in str(operation["responses"].get("422", {})):
+                del operation["responses"]["422"]
+    for name in ("HTTPValidationError", "ValidationError"):
+        found["components"]["schemas"].pop(name, None)
+    return found
 
-    return openapi
+
+def _bare() -> FastAPI:
+    app = FastAPI(
+        title="dmsjournal",
+        version=dmsjournal.__version__,
+        summary="What changed since version X",
+        lifespan=_life,
+        docs_url=None,  # its page loads scripts from elsewhere
+        redoc_url=None,
+        separate_input_output_schemas=False,
+    )
+    for router in _ROUTERS:
+        app.include_router(router)
+    return app

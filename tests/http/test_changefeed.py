@@ -45,17 +45,17 @@ def test_a_page_tells_puts_and_deletes(client: TestClient, db: dj.Journal) -> No
     assert (delete["type"], delete["value"], delete["key"], delete["sequence"]) == ("DELETE", None, f"students:{uuid}", 2)
 
 
-@pytest.mark.parametrize("limit", [1, 2, 3, 1000])
-def test_walking_by_from_seq_gives_each_change_once(client: TestClient, db: dj.Journal, limit: int) -> None:
+def test_walking_by_from_seq_gives_each_change_once(client: TestClient, db: dj.Journal) -> None:
     for n in range(7):
         write(db, document(STUDENT, n % 3, body={"n": n}))
-    seen, after = [], 0
-    while (found := page(client, from_seq=after, limit=limit))["count"]:
-        seen += sequences(found)
-        assert found["count"] <= limit
-        after = found["latest_sequence"]
-    assert seen == list(range(1, 8))
-    assert after == newest(db)
+    for limit in (1, 2, 3, 1000):
+        seen, after = [], 0
+        while (found := page(client, from_seq=after, limit=limit))["count"]:
+            seen += sequences(found)
+            assert found["count"] <= limit
+            after = found["latest_sequence"]
+        assert seen == list(range(1, 8))
+        assert after == newest(db)
 
 
 def test_from_seq_is_exclusive(client: TestClient, db: dj.Journal) -> None:

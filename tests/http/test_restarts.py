@@ -101,7 +101,7 @@ def test_the_command_serves_and_ends_in_order(process: Process) -> None:
     assert process.end(signal.SIGTERM) == 0
 
 
-@pytest.mark.parametrize("kills", [2, pytest.param(20, marks=pytest.mark.long)])
+@pytest.mark.parametrize("kills", [1, pytest.param(20, marks=pytest.mark.long)])
 def test_clients_of_a_service_that_is_killed_miss_nothing(process: Process, db: dj.Journal, kills: int) -> None:
     """One client resumes by Last-Event-ID, one by from_seq, while a writer goes on and the service is killed and comes back."""
     stopping, written = threading.Event(), [0]

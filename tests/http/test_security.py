@@ -193,7 +193,6 @@ def test_slow_heads_are_cut_off() -> None:
         slow.sendall(b"GET /healthz HTTP/1.1\r\n")
         while not _is_cut_off_at_a_line(slow):
             assert time.monotonic() - began < 9
-        assert time.monotonic() - began > 0.3
         assert client.get("/healthz").status_code == 200  # it came in time, each time
 
 
