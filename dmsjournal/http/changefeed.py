@@ -228,7 +228,7 @@ class _Frames:
         yield b"retry: %d\n\n" % _RECONNECT_MS
         page = self._first
         while isinstance(page, EventPage):
-            for chunk in page.chunks:
+            for chunk in page.chunks():
                 yield chunk
             self._note(page)
             woken_at = None

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 from dmsjournal.errors import UnsupportedCapability
@@ -47,13 +46,19 @@ class Selection:
 
 
 class Sent(NamedTuple):
-    """An event on its way: its version, and its JSON."""
+    """An event on its way: its version, its JSON, and the frame that a stream sends of it."""
 
     sequence: int
     data: bytes
+    frame: bytes
+
+    @property
+    def size(self) -> int:
+        """The bytes that it takes."""
+        return len(self.data) + len(self.frame)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class EventPage:
     """Events, and how far was looked: everything up to `latest`, inclusive, of what lies up to `horizon`."""
 
@@ -66,18 +71,18 @@ class EventPage:
         """Whether nothing was left below the horizon."""
         return self.latest >= self.horizon
 
-    @cached_property
-    def chunks(self) -> Sequence[bytes]:
-        """The events as a stream sends them, some at once; made once for all who are sent this page."""
-        chunks, size = [[]], 0  # type: list[list[bytes]], int
+    def chunks(self) -> Iterator[bytes]:
+        """The events as a stream sends them, some at once."""
+        frames: list[bytes] = []
+        size = 0
         for event in self.events:
-            frame = b"id: %d\nevent: change\ndata: %b\n\n" % (event.sequence, event.data)
-            if size and size + len(frame) > _CHUNK:
-                chunks.append([])
-                size = 0
-            chunks[-1].append(frame)
-            size += len(frame)
-        return [b"".join(frames) for frames in chunks if frames]
+            if size and size + len(event.frame) > _CHUNK:
+                yield b"".join(frames)
+                frames, size = [], 0
+            frames.append(event.frame)
+            size += len(event.frame)
+        if frames:
+            yield b"".join(frames)
 
 
 class EventReader:
@@ -127,7 +132,8 @@ class EventReader:
             size += len(data)
             if sent and size > self._page_bytes:
                 return EventPage(sent, sent[-1].sequence, horizon)
-            sent.append(Sent(event.change_version, data))
+            frame = b"id: %d\nevent: change\ndata: %b\n\n" % (event.change_version, data)
+            sent.append(Sent(event.change_version, data, frame))
         return EventPage(sent, latest, horizon)
 
     def _key(self, event: FeedEvent) -> str:

@@ -14,11 +14,10 @@ from dmsjournal.http.metrics import Metrics
 from dmsjournal.http.names import ResourceNames
 from dmsjournal.http.reading import EventPage, EventReader, Selection
 from dmsjournal.http.settings import Settings
-from dmsjournal.http.sharing import Shared
+from dmsjournal.http.sharing import Fresh
+from dmsjournal.http.tails import Tails
 from dmsjournal.http.waking import Waker
 from dmsjournal.pruning import Pruned
-
-_SHARED_PAGES = 16  # that are kept for who comes a little later
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,37 +32,46 @@ class Service:
     waiting: Waiting
     metrics: Metrics
     reader: EventReader
-    pages: Shared[EventPage]
+    pages: Fresh[EventPage]
+    tails: Tails
 
     @classmethod
     def of(cls, settings: Settings) -> Service:
         """The parts as the settings say. Nothing is connected yet. Raises InvalidRequest."""
         database, names = Database(settings), ResourceNames(settings.resources)
+        reader = EventReader(database.journal, names, settings.page_bytes)
+
+        def read(after: int, selection: Selection, limit: int, as_text: bool) -> Awaitable[EventPage]:
+            return database.call(reader.read, after, selection, limit, as_text)
+
+        tails = Tails(read)
         return cls(
             settings,
             database,
-            Waker(database.newest, settings.poll_seconds),
+            Waker(database.newest, settings.poll_seconds, tails.clear),
             names,
             RateLimit(settings.rate, settings.burst),
             Waiting(settings.waiting),
             Metrics(),
-            EventReader(database.journal, names, settings.page_bytes),
-            Shared(_SHARED_PAGES),
+            reader,
+            Fresh(),
+            tails,
         )
 
     async def read_events(
         self, after: int | None, selection: Selection, limit: int, as_text: bool, at: int | None = None
     ) -> EventPage:
-        """A page of events; see EventReader.read.
+        """A page of events; see EventReader.read. `at` is the horizon that has woken who asks, None where nobody was woken.
 
-        `at` is the horizon that has woken who asks: whoever else it has woken at the same place gets the same page. Without it the
-        page is read now, since a client may ask for what it has just written.
+        Where the newest events are in memory they are taken from there, up to a horizon that was read after the question came: a
+        client may ask for what it has just written.
         """
-
-        def read() -> Awaitable[EventPage]:
-            return self.database.call(self.reader.read, after, selection, limit, as_text)
-
-        return await (read() if at is None else self.pages.get((after, selection, limit, as_text, at), read))
+        if after is not None and at is None and self.tails.has(after, selection, as_text):
+            at = await self.waker.now()
+        if after is None or at is None:
+            asked = (after, selection, limit, as_text)
+            return await self.pages.get(asked, lambda: self.database.call(self.reader.read, *asked))
+        return await self.tails.page(after, selection, limit, as_text, at)
 
     async def prune(self, through: int) -> Pruned:
         """Deletes events up to a version, inclusive, for so long as the settings allow. Raises what Journal.prune raises."""

@@ -4,50 +4,63 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable
 from typing import Generic, TypeVar
 
 _T = TypeVar("_T")
 
 
-class Shared(Generic[_T]):
-    """Results by what was asked for: while one is being read, and for as long as it is among the last `kept`."""
+class Fresh(Generic[_T]):
+    """Results that were read after they were asked for: all who ask for one while it is being read share the next."""
 
-    def __init__(self, kept: int) -> None:
-        self._kept = kept
-        self._found: OrderedDict[Hashable, asyncio.Task[_T]] = OrderedDict()
+    def __init__(self) -> None:
+        self._running: dict[Hashable, asyncio.Task[_T]] = {}
+        self._next: dict[Hashable, asyncio.Task[_T]] = {}
 
     async def get(self, asked: Hashable, read: Callable[[], Awaitable[_T]]) -> _T:
-        """The result of `read`, or of another one's for the same. What fails is not kept."""
-        task = self._found.get(asked)
+        """The result of `read`, or of another one's for the same that has not begun yet. Raises what it raises."""
+        task = self._next.get(asked)
         if task is None:
-            task = self._found[asked] = asyncio.ensure_future(_awaited(read))
-            task.add_done_callback(lambda done: self._forget(asked, done))
-            while len(self._found) > self._kept:
-                self._found.popitem(last=False)
+            task = self._next[asked] = asyncio.ensure_future(self._read(asked, read))
+            task.add_done_callback(_noted)
         return await asyncio.shield(task)  # one who leaves does not end it for the others
 
-    def _forget(self, asked: Hashable, task: asyncio.Task[_T]) -> None:
-        if (task.cancelled() or task.exception() is not None) and self._found.get(asked) is task:
-            del self._found[asked]
+    async def _read(self, asked: Hashable, read: Callable[[], Awaitable[_T]]) -> _T:
+        if (before := self._running.get(asked)) is not None:
+            await asyncio.wait({before})
+        task = self._running[asked] = self._next.pop(asked)
+        try:
+            return await read()
+        finally:
+            if self._running.get(asked) is task:
+                del self._running[asked]
 
 
 class Recent(Generic[_T]):
-    """The last result of one question, asked again when it is older than `seconds`."""
+    """The last result of one question, asked again when it is older than `seconds`, or has failed."""
 
     def __init__(self, read: Callable[[], Awaitable[_T]], seconds: float = 1.0) -> None:
         self._read, self._seconds = read, seconds
-        self._shared: Shared[_T] = Shared(1)
-        self._asked, self._number = float("-inf"), 0
+        self._task: asyncio.Task[_T] | None = None
+        self._asked = 0.0
 
     async def get(self) -> _T:
         """The result. Raises what asking raises."""
-        now = time.monotonic()
-        if now - self._asked > self._seconds:
-            self._asked, self._number = now, self._number + 1
-        return await self._shared.get(self._number, self._read)
+        if self._task is None or (self._task.done() and self._is_old(self._task)):
+            self._asked = time.monotonic()
+            self._task = asyncio.ensure_future(_awaited(self._read))
+            self._task.add_done_callback(_noted)
+        return await asyncio.shield(self._task)
+
+    def _is_old(self, task: asyncio.Task[_T]) -> bool:
+        return time.monotonic() - self._asked > self._seconds or task.cancelled() or task.exception() is not None
 
 
 async def _awaited(read: Callable[[], Awaitable[_T]]) -> _T:
     return await read()
+
+
+def _noted(task: asyncio.Task[_T]) -> None:
+    """Looks at the error of a task that perhaps nobody awaits any more."""
+    if not task.cancelled():
+        task.exception()

@@ -11,6 +11,7 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from dmsjournal.errors import JournalError
+from dmsjournal.http.sharing import Fresh
 
 logger = logging.getLogger("dmsjournal.http")
 
@@ -20,13 +21,14 @@ _LONGEST_PAUSE = 1.0  # seconds between looks at a database that does not answer
 class Waker:
     """Wakes who waits for the horizon to pass a version."""
 
-    def __init__(self, newest: Callable[[], Awaitable[int]], poll_seconds: float) -> None:
-        self._read, self._poll_seconds = newest, poll_seconds
+    def __init__(self, newest: Callable[[], Awaitable[int]], poll_seconds: float, on_step_back: Callable[[], None]) -> None:
+        self._read, self._poll_seconds, self._on_step_back = newest, poll_seconds, on_step_back
         self.newest = 0  # as of the last look
         self._waiting = 0
         self._steps_back = 0  # how often newest has fallen: the database is another one, or was restored
         self._is_stopping = False
         self._changed, self._wanted = asyncio.Event(), asyncio.Event()
+        self._looks: Fresh[int] = Fresh()
 
     @property
     def is_stopping(self) -> bool:
@@ -58,13 +60,22 @@ class Waker:
         self._is_stopping = True
         self._wake()
 
+    async def now(self) -> int:
+        """The horizon, read after this was asked. Raises what reading it raises."""
+        return await self._looks.get(None, self._look)
+
+    async def _look(self) -> int:
+        newest = await self._read()
+        self._note(newest)
+        return newest
+
     async def run(self) -> None:
         """Looks at the horizon, until it is cancelled."""
         pause = self._poll_seconds
         while True:
             await self._wanted.wait()
             try:
-                newest = await self._read()
+                await self.now()
             except JournalError as error:
                 if pause == self._poll_seconds:
                     logger.warning("the horizon cannot be read (%s)", type(error).__name__, extra={"action": "horizon_unread"})
@@ -74,13 +85,14 @@ class Waker:
                 pause = _LONGEST_PAUSE
             else:
                 pause = self._poll_seconds
-                self._note(newest)
             await asyncio.sleep(pause)
 
     def _note(self, newest: int) -> None:
         if newest == self.newest:
             return
-        self._steps_back += newest < self.newest
+        if newest < self.newest:
+            self._steps_back += 1
+            self._on_step_back()
         self.newest = newest
         self._wake()
 
