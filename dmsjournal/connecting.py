@@ -36,7 +36,7 @@ def engine_for(url: str | sa.URL, connections: int | None = None, seconds: float
         raise InvalidRequest("url", "***", "in a password, write @ as %40 (and : / ? # as %3A %2F %3F %23)")
     if not parsed.database:
         raise InvalidRequest("url", shown(parsed), "name the database at its end, after the slash")
-    bounds = {} if connections is None else {"pool_size": connections, "max_overflow": 0}
+    bounds = {} if connections is None else {"pool_size": connections, "max_overflow": 0, "hide_parameters": True}  # in logs
     engine: sa.Engine = module.engine_for(parsed.set(drivername=f"{dialect}+{driver}"), seconds, **bounds)
     text = statements.query(name, "connect").text
 

@@ -80,8 +80,8 @@ def supported(source: Source, capability: str, ask: Callable[[], object]) -> boo
 def test_it_is_a_provider(source: Source) -> None:
     assert isinstance(source.provider, FeedProvider)
     assert set(source.provider.feed_capabilities.rows()) == {
-        "entire_collection", "total_order", "physical_partitions", "partition_changes", "logical_partitions", "at_time", "after_version",
-        "filters", "item_state_included", "item_state_required", "history_check", "document_uuids",
+        "entire_collection", "total_order", "physical_partitions", "partition_changes", "logical_partitions", "at_time",
+        "after_version", "filters", "item_state_included", "item_state_required", "history_check", "document_uuids",
     }  # fmt: skip
 
 

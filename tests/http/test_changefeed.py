@@ -311,6 +311,41 @@ def test_retention_respects_consumers(client: TestClient, db: dj.Journal) -> Non
     assert answer.json() == {"deleted": 1, "floor": 1, "finished": True, "held_by": {"name": "index", "change_version": 1}}
 
 
+def test_who_pages_while_retention_goes_on_finishes_or_is_told(running: Running, db: dj.Journal) -> None:
+    """Six clients walk by pages and by streams' resumption points, while events are deleted below them: no answer is short."""
+    for n in range(60):
+        write(db, document(STUDENT, n % 7, body={"n": n}))
+    ends: list[tuple[list[int], int]] = []
+
+    def walk(limit: int) -> None:
+        seen: list[int] = []
+        after = 0
+        with running.client() as client:
+            while True:
+                answer = client.get("/changefeed", params={"from_seq": after, "limit": limit})
+                if answer.status_code == 410:
+                    assert answer.json()["oldest"] > after + 1
+                    break
+                found = answer.json()
+                seen += sequences(found)
+                after = found["latest_sequence"]
+                if not found["count"]:
+                    break
+        ends.append((seen, after))
+
+    threads = [threading.Thread(target=walk, args=(limit,)) for limit in (1, 2, 3, 5, 20, 60)]
+    for thread in threads:
+        thread.start()
+    with running.client(ADMIN) as admin:
+        for before in range(4, 60, 4):
+            assert admin.post("/changefeed/retention", json={"before_sequence": before}).status_code == 200
+    for thread in threads:
+        thread.join(20)
+    assert len(ends) == 6
+    for seen, after in ends:
+        assert seen == list(range(1, after + 1))  # all up to where it ended, whether at the end or at what was pruned
+
+
 @pytest.mark.parametrize(
     "body", ['{"before_sequence": 0}', '{"before_sequence": "3"}', '{"before_sequence": true}', '{"x": 1}', "[]", "{", ""]
 )
