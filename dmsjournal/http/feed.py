@@ -97,7 +97,9 @@ async def page(
 ) -> Response:
     """The next events of a scope, oldest first. A token goes on with the scope and the filters that it was made with."""
     service = service_of(request)
-    known = await service.database.call(service.database.journal.resources)
+    known: dict[ResourceKey, int] = {}
+    if resources is not None or scope.startswith("resource:"):
+        known = await service.database.call(service.database.journal.resources)
     asked = FeedRequest(
         scope=_scope(scope, service, known),
         start=_start(token, start),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 
 _BOUNDS = (0.005, 0.02, 0.1, 0.5, 2.0, 10.0)  # seconds
@@ -13,14 +13,14 @@ class Metrics:
 
     def __init__(self) -> None:
         self._requests: Counter[tuple[str, str, int]] = Counter()
-        self._seconds: Counter[str] = Counter()
+        self._seconds: defaultdict[str, float] = defaultdict(float)
         self._buckets: Counter[tuple[str, float]] = Counter()
         self.events = 0  # sent, in pages and streams
 
     def observe(self, route: str, method: str, status: int, seconds: float) -> None:
         """Counts a request that has ended."""
         self._requests[route, method, status] += 1
-        self._seconds[route] += seconds  # type: ignore[assignment]
+        self._seconds[route] += seconds
         for bound in _BOUNDS:
             self._buckets[route, bound] += seconds <= bound
 

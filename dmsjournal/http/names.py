@@ -28,6 +28,10 @@ class ResourceNames:
         """The path of a resource: project/resource."""
         return self._paths.get(resource) or f"{_project(resource.project_name)}/{_plural(resource.resource_name)}"
 
+    def is_among(self, resource: ResourceKey, named: Collection[str] | None) -> bool:
+        """Whether a resource is one of those that are named by path or by name; None names all."""
+        return named is None or str(resource) in named or self.path_of(resource) in named
+
     def short_of(self, resource: ResourceKey) -> str:
         """The last part of its path, which begins the keys of its documents."""
         return self.path_of(resource).rpartition("/")[2]

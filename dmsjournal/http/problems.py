@@ -58,7 +58,6 @@ EXPIRED = Kind("checkpoint-expired", 410, "Events in it have been pruned", field
 DIVERGED = Kind("history-diverged", 409, "The database was restored to an earlier state", fields=("checkpoint", "newest"))
 TIMEOUT = Kind("request-timeout", 408, "The request did not come to its end in time")
 TOO_LARGE = Kind("content-too-large", 413, "The request's body is too large")
-UNSUPPORTED_MEDIA = Kind("unsupported-media-type", 415, "The request's body is no JSON")
 TOO_MANY = Kind("too-many-requests", 429, "More requests than the limit")
 UNSUPPORTED = Kind("unsupported-capability", 422, "This database cannot do it", fields=("capability",))
 NOT_INSTALLED = Kind("not-installed", 503, "The database has no journal, or an older one", fields=("found", "needed"))

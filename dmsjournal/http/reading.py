@@ -41,8 +41,7 @@ class Selection:
 
     def _may_have(self, resource: ResourceKey, names: ResourceNames) -> bool:
         start = f"{names.short_of(resource)}:"
-        is_allowed = self.allowed is None or not self.allowed.isdisjoint({str(resource), names.path_of(resource)})
-        return is_allowed and (start.startswith(self.prefix) or self.prefix.startswith(start))
+        return names.is_among(resource, self.allowed) and (start.startswith(self.prefix) or self.prefix.startswith(start))
 
 
 class Sent(NamedTuple):

@@ -47,7 +47,7 @@ class Token(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def may_read(self, resource: ResourceKey, names: ResourceNames) -> bool:
         """Whether it may read a resource."""
-        return self.resources is None or not self.resources.isdisjoint({str(resource), names.path_of(resource)})
+        return names.is_among(resource, self.resources)
 
 
 ANONYMOUS = Token(name="anonymous", sha256="")  # where no tokens are: on loopback

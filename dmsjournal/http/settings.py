@@ -42,7 +42,6 @@ class Settings:
     body_bytes: int = 1 << 16
     header_seconds: float = 10.0
     send_seconds: float = 30.0
-    longest_poll_seconds: float = 60.0
     prune_seconds: float = 10.0
     grace_seconds: float = 10.0
     rate: float = 200.0

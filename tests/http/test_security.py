@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import resource
 import socket
 import ssl
 import subprocess
@@ -12,6 +13,8 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import httpx
+import psutil
 import pytest
 from starlette.testclient import TestClient
 from typer.testing import CliRunner
@@ -22,7 +25,7 @@ from dmsjournal.cli import app as commands
 from dmsjournal.http import logs, problems, security
 from dmsjournal.http.limits import RateLimit
 from dmsjournal.http.settings import Settings
-from tests.http.conftest import ADMIN, EXPIRED, NOWHERE, READ, TOKENS, Running, bearer, in_process, settings_of, until
+from tests.http.conftest import ADMIN, EXPIRED, NOWHERE, READ, TOKENS, Process, Running, bearer, in_process, settings_of, until
 
 GUARDED = ["/changefeed", "/changefeed/stream", "/changefeed/stats", "/feed", "/feed/partitions", "/metrics",
            "/changeQueries/v1/availableChangeVersions", "/data/v3/ed-fi/students", "/data/v3/ed-fi/students/deletes"]  # fmt: skip
@@ -213,6 +216,34 @@ def test_connections_that_say_nothing_give_way_to_new_ones(url: str) -> None:
             assert client.get("/changefeed", params={"long_poll_ms": 500}).status_code == 200
         until(lambda: len(running.server.server_state.connections) <= 20)
         for connection in idle:
+            connection.close()
+
+
+@pytest.mark.long
+def test_ten_thousand_half_open_connections_do_no_harm(process: Process) -> None:
+    """In bounded memory, while others are served."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < 10_500:
+        pytest.skip(f"the system allows {hard} open files")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 10_500), hard))
+    assert process.process is not None
+    server = psutil.Process(process.process.pid)
+    before = server.memory_info().rss
+    half_open: list[socket.socket] = []
+    try:
+        with httpx.Client(base_url=process.url, headers=bearer(READ), timeout=20) as client:
+            for n in range(10_000):
+                half_open.append(socket.create_connection(("127.0.0.1", process.port)))
+                half_open[-1].sendall(b"GET /changefeed HTTP/1.1\r\nX-Half: ")
+                if n % 1_000 == 0:
+                    assert client.get("/changefeed").status_code == 200
+            assert client.get("/changefeed", params={"long_poll_ms": 100}).status_code == 200
+            grown = (server.memory_info().rss - before) >> 20
+            print(f"\n10,000 half-open connections: {server.num_fds()} files open, {grown} MiB more")
+            assert server.num_fds() < 4_500
+            assert grown < 200
+    finally:
+        for connection in half_open:
             connection.close()
 
 
