@@ -22,11 +22,14 @@ class ResourceNames:
             if not _PATH.fullmatch(path):
                 raise InvalidRequest("resources", path, "a path is project/resource, such as ed-fi/students")
             self._named[path] = ResourceKey.parse(resource)
-        self._paths = {resource: path for path, resource in self._named.items()}
+        self._paths = {resource: path for path, resource in self._named.items()}  # others are noted when they are first asked for
 
     def path_of(self, resource: ResourceKey) -> str:
         """The path of a resource: project/resource."""
-        return self._paths.get(resource) or f"{_project(resource.project_name)}/{_plural(resource.resource_name)}"
+        path = self._paths.get(resource)
+        if path is None:
+            path = self._paths[resource] = f"{_project(resource.project_name)}/{_plural(resource.resource_name)}"
+        return path
 
     def is_among(self, resource: ResourceKey, named: Collection[str] | None) -> bool:
         """Whether a resource is one of those that are named by path or by name; None names all."""

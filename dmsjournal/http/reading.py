@@ -129,7 +129,7 @@ class EventReader:
                 continue
             data = _encode(self._shown(event, key, as_text))
             size += len(data)
-            if sent and size > self._page_bytes:
+            if sent and size > self._page_bytes and event.change_version > sent[-1].sequence:
                 return EventPage(sent, sent[-1].sequence, horizon)
             frame = b"id: %d\nevent: change\ndata: %b\n\n" % (event.change_version, data)
             sent.append(Sent(event.change_version, data, frame))

@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from starlette.testclient import TestClient
 
 import dmsjournal as dj
+from dmsjournal.http.names import ResourceNames
 from tests.helpers import DESCRIPTOR, PLAN, SCHOOL, STUDENT, change_content, change_identity, document, newest, write
 from tests.http.conftest import STUDENTS, bearer, in_process, settings_of
 
@@ -309,3 +310,22 @@ def _change_something(db: dj.Journal, chance: random.Random, round_: int) -> Non
                     tx.delete(STUDENT, {"studentId": key})
     except (dj.InvalidRequest, dj.ReferencedDocument, dj.UnknownReference):
         pass  # it is not there, or somebody refers to it: not this time
+
+
+@pytest.mark.parametrize(
+    ("resource", "path"),
+    [
+        (("Ed-Fi", "Student"), "ed-fi/students"),
+        (("Ed-Fi", "StudentSchoolAssociation"), "ed-fi/studentSchoolAssociations"),
+        (("Ed-Fi", "LocalEducationAgency"), "ed-fi/localEducationAgencies"),
+        (("Ed-Fi", "Survey"), "ed-fi/surveys"),
+        (("Ed-Fi", "GradeLevelDescriptor"), "ed-fi/gradeLevelDescriptors"),
+        (("Ed-Fi", "Person"), "ed-fi/people"),
+        (("Ed-Fi", "OpenStaffPosition"), "ed-fi/openStaffPositions"),
+        (("Ed-Fi", "Class"), "ed-fi/classes"),
+        (("TPDM", "Candidate"), "tpdm/candidates"),
+        (("My District", "Bus"), "my-district/buses"),
+    ],
+)
+def test_resources_are_spelled_as_in_the_api(resource: tuple[str, str], path: str) -> None:
+    assert ResourceNames().path_of(dj.ResourceKey(*resource, "5.2.0")) == path

@@ -187,6 +187,8 @@ def test_a_version_of_several_events_is_not_cut(client: TestClient, db: dj.Journ
     write(db, document(STUDENT, 3))
     first = page(client, limit=5)
     assert (sequences(first), first["latest_sequence"]) == ([1, 1, 1, 1, 2], 2)
+    with in_process(settings_of(client.app.state.service.settings.url, page_bytes=1)) as narrow:  # type: ignore[attr-defined]
+        assert sequences(page(narrow)) == [1, 1, 1, 1]
 
 
 def test_a_token_for_some_resources_sees_no_others(client: TestClient, db: dj.Journal) -> None:

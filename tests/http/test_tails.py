@@ -81,6 +81,15 @@ def test_whoever_follows_in_whatever_way_gets_each_event_once(seed: int, monkeyp
         assert seen == [version for version in journal.versions() if version <= after]
 
 
+def test_a_place_above_the_horizon_is_asked_of_the_database() -> None:
+    """After a restore to an earlier state: the database alone can say that the place is of another history."""
+    journal = Journal()
+    journal.newest = 3
+    found = Tails(journal.read)
+    asyncio.run(found.page(5, ALL, 10, False, 3))
+    assert journal.reads == 1
+
+
 def test_those_who_ask_while_one_reads_share_the_next() -> None:
     began: list[int] = []
 
