@@ -145,8 +145,7 @@ async def _polled(request: Request, service: Service, after: int | None, asked: 
 
 def _body(page: EventPage, as_text: bool) -> bytes:
     latest = b'"%d"' if as_text else b"%d"
-    events = b",".join(event.data for event in page.events)
-    return (b'{"events":[%b],"count":%d,"latest_sequence":' + latest + b"}") % (events, len(page.events), page.latest)
+    return (b'{"events":[%b],"count":%d,"latest_sequence":' + latest + b"}") % (page.listed, len(page.events), page.latest)
 
 
 _SSE: dict[str, Any] = {
@@ -228,7 +227,7 @@ class _Frames:
         yield b"retry: %d\n\n" % _RECONNECT_MS
         page = self._first
         while isinstance(page, EventPage):
-            for chunk in page.chunks():
+            for chunk in page.chunks:
                 yield chunk
             self._note(page)
             woken_at = None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from dmsjournal.errors import UnsupportedCapability
@@ -57,9 +58,12 @@ class Sent(NamedTuple):
         return len(self.data) + len(self.frame)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class EventPage:
-    """Events, and how far was looked: everything up to `latest`, inclusive, of what lies up to `horizon`."""
+    """Events, and how far was looked: everything up to `latest`, inclusive, of what lies up to `horizon`.
+
+    What is sent of it is put together once for all who are sent the same page.
+    """
 
     events: Sequence[Sent]
     latest: int
@@ -70,18 +74,16 @@ class EventPage:
         """Whether nothing was left below the horizon."""
         return self.latest >= self.horizon
 
-    def chunks(self) -> Iterator[bytes]:
-        """The events as a stream sends them, some at once."""
-        frames: list[bytes] = []
-        size = 0
-        for event in self.events:
-            if size and size + len(event.frame) > _CHUNK:
-                yield b"".join(frames)
-                frames, size = [], 0
-            frames.append(event.frame)
-            size += len(event.frame)
-        if frames:
-            yield b"".join(frames)
+    @cached_property
+    def listed(self) -> bytes:
+        """The events as a list has them, with commas between them."""
+        return b",".join([event.data for event in self.events])
+
+    @cached_property
+    def chunks(self) -> Sequence[bytes]:
+        """The events as a stream has them, in parts that are sent one by one."""
+        frames = b"".join([event.frame for event in self.events])
+        return [frames[begin : begin + _CHUNK] for begin in range(0, len(frames), _CHUNK)]
 
 
 class EventReader:

@@ -30,6 +30,7 @@ class Tail:
         self._events: list[Sent] = []
         self._sequences: list[int] = []
         self._bytes = 0
+        self._pages: dict[tuple[int, int], EventPage] = {}  # that were asked for since it was read on
         self._reading = asyncio.Lock()
 
     def covers(self, version: int) -> bool:
@@ -45,13 +46,24 @@ class Tail:
     def after(self, version: int, limit: int) -> EventPage:
         """The events after a version that it covers, about `limit` at most: a version's are not parted."""
         first = bisect_right(self._sequences, version)
+        page = self._pages.get((first, limit))
+        if page is None:
+            page = self._pages[first, limit] = self._page(first, limit)
+        return page
+
+    def _page(self, first: int, limit: int) -> EventPage:
         end = first + limit
         if end >= len(self._events):
             return EventPage(self._events[first:], self.latest, self.horizon)
         end = bisect_right(self._sequences, self._sequences[end - 1])
         return EventPage(self._events[first:end], self._sequences[end - 1], self.horizon)
 
+    def has_after(self, version: int) -> bool:
+        """Whether an event is there after a version."""
+        return bool(self._sequences) and self._sequences[-1] > version
+
     def _append(self, page: EventPage) -> None:
+        self._pages.clear()
         self._events += page.events
         self._sequences += [event.sequence for event in page.events]
         self._bytes += sum(event.size for event in page.events)
@@ -96,7 +108,7 @@ class Tails:
         if at < after:  # the horizon has stepped back: the database knows whether that place ever was
             return await self._read(after, selection, limit, as_text)
         tail = self._followed((selection, as_text), after)
-        if tail.latest < at and not (tail.covers(after) and tail.after(after, 1).events):
+        if tail.latest < at and not (tail.covers(after) and tail.has_after(after)):
             await tail.extend(at, read)
         if tail.latest < after:
             tail = self._tails[selection, as_text] = Tail(after)
