@@ -23,6 +23,7 @@ from dmsjournal.errors import (
     UnsupportedCapability,
 )
 from dmsjournal.feed import (
+    AfterVersion,
     AsyncFeedIterator,
     AtTime,
     Beginning,
@@ -65,6 +66,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AdoptionRefused",
+    "AfterVersion",
     "AsyncFeedIterator",
     "AtTime",
     "Beginning",

@@ -19,8 +19,11 @@ _DIALECTS = {"postgres": "postgresql", "sqlserver": "mssql"}  # what people writ
 _DRIVERS = {"psycopg": "postgres"}  # the package that an error comes from; all others are of SQL Server's
 
 
-def engine_for(url: str | sa.URL) -> sa.Engine:
-    """A pool of connections for a SQLAlchemy URL. Raises InvalidRequest, which never shows the URL's password."""
+def engine_for(url: str | sa.URL, connections: int | None = None, seconds: float | None = None) -> sa.Engine:
+    """A pool of connections for a SQLAlchemy URL, so many at most, with so long for a login and for each statement at most.
+
+    Raises InvalidRequest, which never shows the URL's password.
+    """
     parsed, dialect = _parsed(url)
     name = statements.engine_name(dialect)
     module = module_of(name)
@@ -33,7 +36,8 @@ def engine_for(url: str | sa.URL) -> sa.Engine:
         raise InvalidRequest("url", "***", "in a password, write @ as %40 (and : / ? # as %3A %2F %3F %23)")
     if not parsed.database:
         raise InvalidRequest("url", shown(parsed), "name the database at its end, after the slash")
-    engine: sa.Engine = module.engine_for(parsed.set(drivername=f"{dialect}+{driver}"))
+    bounds = {} if connections is None else {"pool_size": connections, "max_overflow": 0, "hide_parameters": True}  # in logs
+    engine: sa.Engine = module.engine_for(parsed.set(drivername=f"{dialect}+{driver}"), seconds, **bounds)
     text = statements.query(name, "connect").text
 
     def prepare(connection: Any, _: object) -> None:

@@ -8,11 +8,12 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import timedelta
 from types import TracebackType
 from typing import Any, TypeVar
+from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy import exc
 
-from dmsjournal import contexts, images, planning, pruning, statements, verifying
+from dmsjournal import contexts, counting, images, planning, pruning, statements, verifying
 from dmsjournal.connecting import REVISION, engine_for, shown, translated
 from dmsjournal.consumers import Consumers
 from dmsjournal.contexts import Context, checked_context, read_contexts
@@ -41,15 +42,16 @@ from dmsjournal.revisions import journal_revision, option_of
 from dmsjournal.session import Session
 from dmsjournal.status import Status, read_status
 from dmsjournal.stored import StoredDocument, read_documents
-from dmsjournal.streams import KINDS, Stream
+from dmsjournal.streams import KINDS, UPSERT, Stream
 from dmsjournal.verifying import Progress, Repair, Verification
-from dmsjournal.walks import PageReader, Walk
+from dmsjournal.walks import PageReader, VersionPage, Walk
 from dmsjournal.windows import (
     LOWEST_ID,
     ChangeVersions,
     Cursor,
     Window,
     checked_cursor,
+    checked_id,
     checked_ids,
     checked_size,
     checked_version,
@@ -264,6 +266,63 @@ class Journal:
         horizon. Raises InvalidRequest, CheckpointExpired (key changes have a floor of their own).
         """
         return self._walk(key_changes_page, resource, window, page_size)
+
+    def snapshot_page(self, resource: ResourceKey, after: int | None = None, limit: int = 500) -> Sequence[Change]:
+        """The live documents of a resource after an id, exclusive, at most `limit` (1 to 1,000,000), as `snapshot` walks them.
+
+        Fewer are the last ones. Note newest before the first page: go on with a window from it, plus one. Raises InvalidRequest.
+        """
+        start = LOWEST_ID if after is None else checked_id("after", after)
+        checked_size("limit", limit)
+        with self._reading(resource) as (session, resource_key_id, _):
+            return snapshot_page(session, resource_key_id, start, limit)
+
+    def delete_page(
+        self, resource: ResourceKey, window: Window | None = None, after: int | None = None, limit: int = 500
+    ) -> VersionPage[Delete]:
+        """One page of `deletes`: after a version, exclusive, at most `limit` (1 to 1,000,000). `next` is None at the end.
+
+        Raises what deletes raises.
+        """
+        return self._version_page(deletes_page, resource, window, after, limit)
+
+    def key_change_page(
+        self, resource: ResourceKey, window: Window | None = None, after: int | None = None, limit: int = 500
+    ) -> VersionPage[KeyChange]:
+        """One page of `key_changes`: it looks at `limit` key changes (1 to 1,000,000) after a version, exclusive.
+
+        It may hold fewer before the end, where `next` is None. Raises what key_changes raises.
+        """
+        return self._version_page(key_changes_page, resource, window, after, limit)
+
+    def _version_page(
+        self, read: PageReader[_Item], resource: ResourceKey, window: Window | None, after: int | None, limit: int
+    ) -> VersionPage[_Item]:
+        checked = checked_window(window)
+        checked_size("limit", limit)
+        start = checked.first - 1 if after is None else max(checked.first - 1, checked_version("after", after))
+        with self._reading(resource) as (session, resource_key_id, horizon):
+            return read(session, resource_key_id, checked, start, checked.last(horizon), limit)
+
+    def count(self, resource: ResourceKey, window: Window | None = None, kind: str = UPSERT) -> int:
+        """How many items a walk of a window would give: of `changes` ("upsert"), `deletes` ("delete") or `key_changes`.
+
+        Without a window everything up to the horizon; of "upsert" the live documents, as `snapshot` walks them. It reads the whole
+        window. Raises InvalidRequest, CheckpointExpired.
+        """
+        checked, kind = checked_window(window), counting.checked_kind(kind)
+        with self._reading(resource) as (session, resource_key_id, horizon):
+            if window is None and kind == UPSERT:
+                return counting.count_documents(session, resource_key_id)
+            return counting.count_window(session, resource_key_id, checked, horizon, kind)
+
+    def find(self, resource: ResourceKey, document_uuid: UUID) -> int | None:
+        """The id of the document of a resource that has a uuid, None where there is none. Raises InvalidRequest."""
+        if not isinstance(document_uuid, UUID):
+            raise InvalidRequest("document_uuid", document_uuid, "pass a UUID")
+        with self._reading(resource) as (session, resource_key_id, _):
+            found = session.execute("find_by_uuid", resource_key_id=resource_key_id, document_uuid=str(document_uuid)).first()
+        return None if found is None else int(found.document_id)
 
     def _walk(self, read: PageReader[_Item], resource: ResourceKey, window: Window | None, page_size: int) -> Walk[_Item]:
         """A window that is read by version alone. Its first page is read at once, so that what is wrong with it is told at once."""

@@ -8,6 +8,7 @@ Alembic, Spark, rich's tables and bars are imported by the commands that use the
 from dmsjournal.cli import installing, adopting, loading, reading, feeding, planning
 from dmsjournal.cli import watching, verifying, pruning, partitioning
 from dmsjournal.cli import extracting
+from dmsjournal.cli import serving
 from dmsjournal.cli import demonstrating
 from dmsjournal.cli.base import app
 
@@ -23,6 +24,7 @@ __all__ = [
     "planning",
     "pruning",
     "reading",
+    "serving",
     "verifying",
     "watching",
 ]

@@ -80,8 +80,9 @@ def supported(source: Source, capability: str, ask: Callable[[], object]) -> boo
 def test_it_is_a_provider(source: Source) -> None:
     assert isinstance(source.provider, FeedProvider)
     assert set(source.provider.feed_capabilities.rows()) == {
-        "entire_collection", "total_order", "physical_partitions", "partition_changes", "logical_partitions", "at_time", "filters",
-        "item_state_included", "item_state_before", "item_state_required", "contexts", "effects", "history_check", "document_uuids",
+        "entire_collection", "total_order", "physical_partitions", "partition_changes", "logical_partitions", "at_time",
+        "after_version", "filters", "item_state_included", "item_state_before", "item_state_required", "contexts", "effects",
+        "history_check", "document_uuids",
     }  # fmt: skip
 
 
@@ -178,6 +179,17 @@ def test_at_time(source: Source) -> None:
         check(source, told(source, walk(source.provider, early)[0]), [*expected, ("CREATE", 9)])
         late = dj.FeedRequest(start=dj.AtTime(datetime.now(UTC) + timedelta(days=1)))
         assert list(source.provider.read_changes(late).events) == []
+
+
+def test_after_version(source: Source) -> None:
+    expected = write(source)
+    begin = dj.FeedRequest(start=dj.AfterVersion(0))
+    if supported(source, "after_version", lambda: source.provider.read_changes(begin)):
+        found = walk(source.provider, begin)[0]
+        check(source, told(source, found), expected)
+        middle = found[len(found) // 2].change_version
+        after = dj.FeedRequest(start=dj.AfterVersion(middle))
+        assert told(source, walk(source.provider, after)[0]) == told(source, [e for e in found if e.change_version > middle])
 
 
 @pytest.mark.parametrize("size", [1, 500])

@@ -76,7 +76,7 @@ _CONSTRAINT = re.compile(r"CONSTRAINT (?!TRIGGER\b)(\w+)")
 _SEQUENCE = re.compile(r"CREATE SEQUENCE (?:IF NOT EXISTS )?dms\.(\w+)")
 
 
-def engine_for(url: sa.URL) -> sa.Engine:
+def engine_for(url: sa.URL, seconds: float | None = None, **pool: Any) -> sa.Engine:
     """See connecting.engine_for."""
     refused = sorted(_NOT_FROM_A_URL & url.query.keys())
     if refused:
@@ -88,8 +88,19 @@ def engine_for(url: sa.URL) -> sa.Engine:
         isolation_level="READ COMMITTED",
         pool_pre_ping=True,
         json_deserializer=statements.decoded,
-        connect_args={"prepare_threshold": None, "application_name": "dmsjournal", "client_encoding": "utf8"} | dict(url.query),
+        connect_args={"prepare_threshold": None, "application_name": "dmsjournal", "client_encoding": "utf8"}
+        | dict(url.query)
+        | _bounded(url, seconds),
+        **pool,
     )
+
+
+def _bounded(url: sa.URL, seconds: float | None) -> dict[str, Any]:
+    """What makes logins and statements end after so long, where the URL itself does not say."""
+    if seconds is None:
+        return {}
+    options = f"-c statement_timeout={round(seconds * 1000)} {url.query.get('options', '')}".strip()  # the last of two counts
+    return {"options": options, "connect_timeout": url.query.get("connect_timeout", max(2, round(seconds)))}
 
 
 def is_retried(error: exc.DBAPIError) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -79,20 +80,24 @@ _DENIED = {229, 230, 262, 297, 300, 1088, 3701, 15151, 15247}  # the middle ones
 _WRONG_VALUE = {220, 242, 245, 248, 8114, 8115, 8152, 2628}
 
 
-def engine_for(url: sa.URL) -> sa.Engine:
+def engine_for(url: sa.URL, seconds: float | None = None, **pool: Any) -> sa.Engine:
     """See connecting.engine_for. Raises UnsupportedCapability where the driver is missing, naming what to install."""
     driver = url.get_driver_name()
     if driver == "pyodbc":
         url = _with_odbc_driver(url)
     try:
-        return sa.create_engine(
+        engine = sa.create_engine(
             url,
             isolation_level="READ COMMITTED",
             pool_pre_ping=True,
             connect_args={"timeout": _LOGIN_SECONDS} if driver == "pyodbc" else {},
+            **pool,
         )
     except ModuleNotFoundError as error:
         raise UnsupportedCapability(f"the driver {error.name} is missing", f"pip install {_PACKAGES[driver]}") from error
+    if seconds is not None:  # of each statement: both drivers have it as an attribute of the connection
+        sa.event.listen(engine, "connect", lambda connection, _: setattr(connection, "timeout", math.ceil(seconds)))
+    return engine
 
 
 @contextmanager
@@ -227,7 +232,7 @@ def as_journal_error(error: exc.DBAPIError) -> JournalError:
         return InvalidRequest("document", message, "keep its JSON to what SQL Server's ISJSON takes: nested 128 deep at most")
     if number in _WRONG_VALUE or isinstance(error, exc.DataError):
         return InvalidRequest("value", message, "the database cannot hold it")
-    if re.search(r"login timeout|tcp provider|communication link|unable to connect|not found or not accessible", low):
+    if re.search(r"(login|query) timeout|tcp provider|communication link|unable to connect|not found or not accessible", low):
         return Unavailable(message, "check the host and the port in the URL; if they are right, try again when it is up")
     if re.search(r"can't open lib|data source name not found|im00\d", low):
         return UnsupportedCapability(message, "name an ODBC driver that is installed: ?driver=ODBC+Driver+18+for+SQL+Server")

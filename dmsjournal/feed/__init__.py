@@ -14,9 +14,10 @@ from dmsjournal.feed.partitions import FeedPartition, bucket_of, readable
 from dmsjournal.feed.providers import FeedProvider, open_feed
 from dmsjournal.feed.requests import FeedFilter, FeedRequest, NewItemStateMode
 from dmsjournal.feed.scopes import EntireCollection, FeedScope, LogicalPartition, PhysicalPartition
-from dmsjournal.feed.starts import AtTime, Beginning, FromToken, Now, StartPosition
+from dmsjournal.feed.starts import AfterVersion, AtTime, Beginning, FromToken, Now, StartPosition
 
 __all__ = [
+    "AfterVersion",
     "AsyncFeedIterator",
     "AtTime",
     "Beginning",

@@ -24,6 +24,7 @@ class FeedCapabilities:
     partition_changes: bool
     logical_partitions: bool
     at_time: bool
+    after_version: bool
     filters: bool
     item_state_included: bool
     item_state_before: bool

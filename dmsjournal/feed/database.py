@@ -19,7 +19,7 @@ from dmsjournal.feed.pages import ChildPartition, FeedDiagnostics, FeedPage
 from dmsjournal.feed.partitions import MAX_BUCKETS, FeedPartition, Generation, kept_partitions, partition_of
 from dmsjournal.feed.requests import FeedRequest, NewItemStateMode
 from dmsjournal.feed.scopes import LogicalPartition, PhysicalPartition, described
-from dmsjournal.feed.starts import AtTime, FromToken, Now
+from dmsjournal.feed.starts import AfterVersion, AtTime, FromToken, Now
 from dmsjournal.feed.tokens import Belonging, cursor_of
 from dmsjournal.history import LastEvent, has_diverged, microseconds
 from dmsjournal.registry import Registry
@@ -38,6 +38,7 @@ def capabilities(options: frozenset[str]) -> FeedCapabilities:
         partition_changes=True,
         logical_partitions=True,
         at_time=True,
+        after_version=True,
         filters=True,
         item_state_included=True,
         item_state_before=images.OPTION in options,
@@ -94,7 +95,7 @@ def read_page(session: Session, registry: Registry, horizon: int, request: FeedR
         try:
             return page.read()
         except CheckpointExpired:
-            if isinstance(request.start, FromToken | AtTime) or _State.read(session).floor == state.floor:
+            if isinstance(request.start, FromToken | AtTime | AfterVersion) or _State.read(session).floor == state.floor:
                 raise  # else a prune has moved the beginning, between the two statements
 
 
@@ -181,6 +182,8 @@ class _Page:
         start = self.request.start
         if isinstance(start, FromToken):
             return _place_of(self.belonging.cursor(start.token), start.token)
+        if isinstance(start, AfterVersion):
+            return _Place(Cursor(start.version, HIGHEST_ID))
         before = max(self.state.floor, self.generation.begins_after if self.generation else 0)
         if isinstance(start, Now):
             before = max(before, self.horizon)
@@ -240,6 +243,8 @@ class _Page:
             is_same=place.last == found,
             event_floor=row.event_floor,
         ):
+            raise HistoryDiverged(version, self.horizon)
+        if isinstance(self.request.start, AfterVersion) and version > row.drawn:
             raise HistoryDiverged(version, self.horizon)
         if place.through < row.floor:
             raise CheckpointExpired(place.through + 1, row.floor + 1)

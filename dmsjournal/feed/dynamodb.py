@@ -93,6 +93,7 @@ class DynamoDBFeed:
             partition_changes=False,
             logical_partitions=False,
             at_time=False,
+            after_version=False,
             filters=True,
             item_state_included=True,
             item_state_before=self._view in ("OLD_IMAGE", "NEW_AND_OLD_IMAGES"),
@@ -103,6 +104,7 @@ class DynamoDBFeed:
             document_uuids=False,
             retention=RETENTION,
             remedies={
+                "after_version": "go on from a token",
                 "at_time": "start at Beginning() and leave out what is earlier: a stream keeps 24 hours",
                 "logical_partitions": "read all of the table and keep what you want",
                 "item_state_before": images,

@@ -14,7 +14,7 @@ from dmsjournal.feed.pages import FeedPage
 from dmsjournal.feed.partitions import FeedPartition
 from dmsjournal.feed.requests import FeedRequest
 from dmsjournal.feed.scopes import EntireCollection, LogicalPartition, PhysicalPartition
-from dmsjournal.feed.starts import AtTime, FromToken
+from dmsjournal.feed.starts import AfterVersion, AtTime, FromToken
 from dmsjournal.feed.tokens import cursor_of
 
 if TYPE_CHECKING:
@@ -85,6 +85,7 @@ def check_supported(request: object, capabilities: FeedCapabilities) -> FeedRequ
         "physical_partitions": isinstance(request.scope, PhysicalPartition),
         "logical_partitions": isinstance(request.scope, LogicalPartition),
         "at_time": isinstance(request.start, AtTime),
+        "after_version": isinstance(request.start, AfterVersion),
         "filters": request.filters.types is not None or request.filters.resources is not None,
         "item_state_included": request.item_state == "INCLUDE_IF_AVAILABLE",
         "item_state_required": request.item_state == "REQUIRE",

@@ -79,7 +79,7 @@ class FeedRequest:
         if not isinstance(self.scope, get_args(FeedScope)):
             raise InvalidRequest("scope", self.scope, "pass EntireCollection(), a PhysicalPartition or a LogicalPartition")
         if not isinstance(self.start, get_args(StartPosition)):
-            raise InvalidRequest("start", self.start, "pass Beginning(), Now(), AtTime(…) or FromToken(…)")
+            raise InvalidRequest("start", self.start, "pass Beginning(), Now(), AtTime(…), AfterVersion(…) or FromToken(…)")
         if not isinstance(self.item_state, NewItemStateMode):
             raise InvalidRequest("item_state", self.item_state, f"pass one of {', '.join(NewItemStateMode)}")
         if not isinstance(self.filters, FeedFilter):

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import TypeAlias
 
 from dmsjournal.errors import InvalidRequest
+from dmsjournal.windows import checked_version
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,4 +46,18 @@ class FromToken:
     token: str
 
 
-StartPosition: TypeAlias = Beginning | Now | AtTime | FromToken
+@dataclass(frozen=True, slots=True)
+class AfterVersion:
+    """From the first event above a version, exclusive: everything up to it was read.
+
+    A version remembers nothing of the history that it was read in, as a token does: only one that the database has never given is
+    HistoryDiverged. Portability: not every provider can (`after_version`). Raises InvalidRequest.
+    """
+
+    version: int
+
+    def __post_init__(self) -> None:
+        checked_version("start.version", self.version)
+
+
+StartPosition: TypeAlias = Beginning | Now | AtTime | AfterVersion | FromToken

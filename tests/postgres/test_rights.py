@@ -36,6 +36,7 @@ from tests.helpers import (
     unjournaled,
     write,
 )
+from tests.http.conftest import ADMIN, bearer, in_process, settings_of
 
 Client = psycopg.Connection[Any]
 
@@ -637,3 +638,25 @@ def test_a_pruner_that_is_made_after_the_options_deletes_what_they_keep(request,
                 assert admin.execute(f"SELECT count(*) FROM dms.{table}").fetchone() == (0,), table
     with client(pruner_url) as session, pytest.raises(psycopg.errors.InsufficientPrivilege):
         session.execute("SELECT BodyBefore FROM dms.DocumentImage")
+
+
+def test_the_http_service_needs_a_reader_and_for_retention_a_pruner(written: dj.Journal, urls: dict[str, sa.URL]) -> None:
+    settings = settings_of(urls["reader"].render_as_string(hide_password=False))
+    uuid = written.documents([1])[1].document_uuid
+    paths = (
+        "/readyz", "/status", "/metrics", "/changefeed", "/changefeed?key_prefix=students:", "/changefeed/stats", "/feed",
+        "/changefeed/stream?keep_alive=false", "/feed?item_state=INCLUDE_IF_AVAILABLE", "/feed/partitions",
+        "/changeQueries/v1/availableChangeVersions", "/data/v3/ed-fi/students?totalCount=true", f"/data/v3/ed-fi/students/{uuid}",
+        "/data/v3/ed-fi/students?minChangeVersion=1&totalCount=true", "/data/v3/ed-fi/students/deletes?totalCount=true",
+        "/data/v3/ed-fi/students/keyChanges?totalCount=true",
+    )  # fmt: skip
+    with in_process(settings) as service:
+        for path in paths:
+            assert service.get(path).status_code == 200, path
+    asked = {"json": {"before_sequence": 2}, "headers": bearer(ADMIN)}
+    with in_process(settings) as service:  # with the reader's rights alone, nothing is deleted
+        assert service.post("/changefeed/retention", **asked).json()["type"] == "urn:dmsjournal:problem:database-refused"
+        assert newest(written) == 3
+    pruner = urls["pruner"].render_as_string(hide_password=False)
+    with in_process(replace(settings, admin_url=pruner)) as service:
+        assert service.post("/changefeed/retention", **asked).json()["floor"] == 1

@@ -2,6 +2,7 @@
 
 A fenced block runs if `<!-- run -->` is the line before it; a page's blocks run in their order, in one fresh database. The block
 under `<!-- prints -->` is what the block before it printed, `…` for any text. `<!-- file: name -->` makes a file of a block.
+A command with `&` at its end goes on until the page's end, and has printed its first line; port 8000 is another one here.
 """
 
 import contextlib
@@ -9,9 +10,11 @@ import io
 import os
 import re
 import shlex
+import shutil
+import socket
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -88,7 +91,7 @@ def test_every_page_is_on_the_map() -> None:
 
 @pytest.mark.parametrize("page", [page for page in PAGES if any(b.marker == "run" for b in blocks(page))], ids=named)
 def test_what_is_marked_runs_and_prints_what_stands_below_it(
-    page: Path, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    page: Path, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, background: "Background"
 ) -> None:
     monkeypatch.setenv("DMSJOURNAL_URL", url)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]))
@@ -96,7 +99,7 @@ def test_what_is_marked_runs_and_prints_what_stands_below_it(
     names: dict[str, object] = {"__name__": "__main__"}
     run: dict[str, Callable[[Block], str]] = {
         "python": lambda block: run_python(page, block, names),
-        "console": run_commands,
+        "console": lambda block: run_commands(block, background),
         "sql": lambda block: run_sql(block, url),
     }
     printed = None
@@ -120,18 +123,58 @@ def run_python(page: Path, block: Block, names: dict[str, object]) -> str:
     return printed.getvalue()
 
 
-def run_commands(block: Block) -> str:
-    """The block with what each of its `$ dmsjournal …` prints, errors included."""
+class Background:
+    """Commands that go on, and the port that stands for 8000."""
+
+    def __init__(self) -> None:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        self.running: list[subprocess.Popen[str]] = []
+
+    def start(self, command: list[str]) -> str:
+        """Starts a command; its first line."""
+        environment = {**os.environ, "DMSJOURNAL_HTTP_PORT": str(self.port)}
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment)
+        self.running.append(process)
+        assert process.stdout is not None
+        return process.stdout.readline()
+
+    def end(self) -> None:
+        for process in self.running:
+            process.terminate()
+            process.communicate(timeout=20)
+
+
+@pytest.fixture
+def background() -> Iterator[Background]:
+    found = Background()
+    yield found
+    found.end()
+
+
+def run_commands(block: Block, background: Background) -> str:
+    """The block with what each of its `$ dmsjournal …` and `$ curl …` prints, errors included."""
     shown = []
     for line in block.text.replace("\\\n", "").splitlines():
         if not line.startswith("$ "):
             continue
-        program, *arguments = shlex.split(line.removeprefix("$ "), comments=True)
-        assert program == "dmsjournal", line
-        command = [sys.executable, "-m", "dmsjournal.cli", *arguments]
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        shown.append(f"{line}\n{done.stdout}")
+        program, *arguments = shlex.split(line.removeprefix("$ ").replace(":8000", f":{background.port}"), comments=True)
+        assert program in ("dmsjournal", "curl"), line
+        command = [sys.executable, "-m", "dmsjournal.cli"] if program == "dmsjournal" else [program_at("curl")]
+        if arguments[-1] == "&":
+            printed = background.start([*command, *arguments[:-1]])
+        else:
+            printed = subprocess.run([*command, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True).stdout
+        shown.append(f"{line}\n{printed.replace(f':{background.port}', ':8000')}\n")
     return "".join(shown)
+
+
+def program_at(name: str) -> str:
+    found = shutil.which(name)
+    if found is None:
+        pytest.skip(f"there is no {name} here")
+    return found
 
 
 def run_sql(block: Block, url: str) -> str:

@@ -1,0 +1,186 @@
+"""The server: uvicorn, with guards against clients that connect and say nothing, and an end that lets pages finish."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import resource
+import socket
+from collections import OrderedDict
+from types import FrameType
+from typing import Any
+
+import uvicorn
+from uvicorn.config import Config
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+import dmsjournal
+from dmsjournal.errors import InvalidRequest
+from dmsjournal.http.app import create_app
+from dmsjournal.http.service import Service
+from dmsjournal.http.settings import Settings
+
+logger = logging.getLogger("dmsjournal.http")
+
+_SPARE_FILES = 200  # that are no clients' connections: the database's, logs, libraries
+_BACKLOG = 1024
+_HEADER_BYTES = 32 * 1024
+
+
+class Server(uvicorn.Server):
+    """uvicorn, which tells who waits for changes that it ends, before it waits for them."""
+
+    def __init__(self, config: Config, service: Service) -> None:
+        super().__init__(config)
+        self.service = service
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Ends the server; at once at the second signal. The signal is not raised again: this is an end in order, with code 0."""
+        if self.should_exit:
+            self.force_exit = True
+        self.should_exit = True
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Ends streams and long polls now, and lets the others finish."""
+        self.service.waker.stop()
+        await super().shutdown(sockets)
+
+
+def server_of(settings: Settings) -> Server:
+    """A server of the service, to be run. Raises InvalidRequest."""
+    app = create_app(settings)
+    service: Service = app.state.service
+    _allow_files(settings.sockets + _SPARE_FILES)
+    config = Config(
+        app,
+        host=settings.host,
+        port=settings.port,
+        http=_guarded(settings),
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=settings.behind_proxy,
+        ssl_certfile=settings.tls_certificate,
+        ssl_keyfile=settings.tls_key,
+        timeout_graceful_shutdown=max(1, round(settings.grace_seconds)),
+        h11_max_incomplete_event_size=_HEADER_BYTES,
+        backlog=_BACKLOG,
+    )
+    return Server(config, service)
+
+
+def listening(settings: Settings) -> socket.socket:
+    """The socket that the service listens on. Raises InvalidRequest where it is not to be had."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    found = socket.socket(family)
+    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if hasattr(socket, "TCP_USER_TIMEOUT"):  # inherited: who does not read for so long is cut off, whatever is still to be sent
+        found.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, round(settings.send_seconds * 1000))
+    try:
+        found.bind((settings.host.strip("[]"), settings.port))
+        found.listen(_BACKLOG)  # now: who hears that it listens may connect at once
+    except OSError as error:
+        found.close()
+        raise InvalidRequest("port", settings.port, f"{settings.host} cannot be listened on there ({error.strerror})") from error
+    return found
+
+
+def serve(settings: Settings) -> None:
+    """Runs the service until it is told to stop (SIGTERM, SIGINT). Raises InvalidRequest."""
+    server = server_of(settings)
+    with listening(settings) as found:
+        scheme = "https" if settings.has_tls else "http"
+        where = f"{scheme}://{settings.host}:{found.getsockname()[1]}"
+        logger.info("dmsjournal %s listens on %s", dmsjournal.__version__, where, extra={"action": "listening", "url": where})
+        server.run(sockets=[found])
+    logger.info("stopped", extra={"action": "stopped"})
+
+
+class _Guard:
+    """The connections that no request is on, the one that has been so for longest first."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._idle: OrderedDict[_Guarded, None] = OrderedDict()
+
+    def admit(self, connection: _Guarded, count: int) -> None:
+        """A new connection is there. Where they are too many, the oldest idle one goes, which may be the new one."""
+        self._idle[connection] = None
+        if count > self._most:
+            oldest, _ = self._idle.popitem(last=False)
+            oldest.cut_off()
+
+    def is_idle(self, connection: _Guarded, idle: bool) -> None:
+        """Notes whether a connection is idle."""
+        if idle:
+            self._idle[connection] = None
+        else:
+            self._idle.pop(connection, None)
+
+
+class _Guarded(H11Protocol):
+    """uvicorn's protocol; a request's head has to come in time, and idle connections give way to new ones."""
+
+    guard: _Guard
+    header_seconds: float
+
+    def __init__(self, config: Config, server_state: Any, app_state: dict[str, Any], _loop: Any = None) -> None:
+        super().__init__(config, server_state, app_state | {"abort": self.cut_off}, _loop)
+        self._head: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._head = self.loop.call_later(self.header_seconds, self.cut_off)
+        self.guard.admit(self, len(self.connections))
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        busy = self.cycle is not None and not self.cycle.response_complete
+        self.guard.is_idle(self, not busy and not self.transport.is_closing())
+        if busy:
+            self._head_is_there()
+        elif self._head is None:  # the next request on this connection has begun
+            self._head = self.loop.call_later(self.header_seconds, self.cut_off)
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self.guard.is_idle(self, not self.transport.is_closing())
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._head_is_there()
+        self.guard.is_idle(self, False)
+        super().connection_lost(exc)
+
+    def cut_off(self) -> None:
+        """Ends the connection at once, whatever is still to be sent."""
+        if self.transport is not None:
+            self.transport.abort()
+
+    def _head_is_there(self) -> None:
+        if self._head is not None:
+            self._head.cancel()
+            self._head = None
+
+
+def _guarded(settings: Settings) -> type[_Guarded]:
+    """The protocol of one server: its connections have one guard."""
+
+    class Guarded(_Guarded):
+        guard = _Guard(settings.sockets)
+        header_seconds = settings.header_seconds
+
+    return Guarded
+
+
+def _allow_files(wanted: int) -> None:
+    """Raises the process's limit of open files, where it may."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < wanted:
+        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+        if most < wanted:
+            raise InvalidRequest(
+                "sockets", wanted - _SPARE_FILES, f"the system allows {most} open files: raise its limit (ulimit -n)"
+            )
