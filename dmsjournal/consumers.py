@@ -11,6 +11,7 @@ from typing import Any
 from dmsjournal.errors import HistoryDiverged, InvalidRequest, near_matches
 from dmsjournal.floors import read_floors
 from dmsjournal.history import has_diverged
+from dmsjournal.holding import Hold, holding
 from dmsjournal.horizon import Horizon
 from dmsjournal.pages import refuse_expired
 from dmsjournal.session import Session
@@ -52,8 +53,10 @@ class Consumer:
 class Consumers:
     """The registered consumers of one database: `Journal.consumers`."""
 
-    def __init__(self, session: Callable[[], AbstractContextManager[Session]], horizon: Horizon) -> None:
-        self._session, self._horizon = session, horizon
+    def __init__(
+        self, session: Callable[[], AbstractContextManager[Session]], horizon: Horizon, hold: Callable[[str], Hold]
+    ) -> None:
+        self._session, self._horizon, self._hold = session, horizon, hold
 
     def register(self, name: str, at: int | Cursor | None = None) -> Consumer:
         """Registers a consumer that has read everything up to a place; from then on no prune goes past it, unless it is forced.
@@ -130,6 +133,14 @@ class Consumers:
             _refuse_diverged(before, newest)
             if session.execute("update_consumer", **row, backwards=False).first() is None:
                 raise InvalidRequest("token", token, f"{before}, further than this: another program uses the same name")
+
+    def hold(self, name: str) -> AbstractContextManager[Hold]:
+        """Within it, no other program holds the name, registered or not: for programs that must not run twice.
+
+        It holds a connection. `is_held()` of what it gives tells whether it still does: a restart of the database ends it. Raises
+        InvalidRequest; Unavailable where another program holds it, and says which.
+        """
+        return holding(self._hold(checked_name(name)))
 
     def list(self) -> Sequence[Consumer]:
         """All consumers, by name. Their `state` tells what `get` would raise."""

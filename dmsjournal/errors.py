@@ -155,6 +155,45 @@ class DatabaseRefused(JournalError):
         return f"{self.message} ({self.code}): {self.remedy}" if self.code else f"{self.message}: {self.remedy}"
 
 
+class ServiceRefused(JournalError):
+    """The HTTP service refused a request for a reason that is none of the others, or something else answered in its place.
+
+    `status` is HTTP's, `problem` the name of the problem's type, None where the answer was no problem document.
+    """
+
+    def __init__(self, status: int, problem: str | None, detail: str, remedy: str) -> None:
+        super().__init__(status, problem, detail, remedy)
+        self.status, self.problem, self.detail, self.remedy = status, problem, detail, remedy
+
+    def __str__(self) -> str:
+        return f"{self.detail} ({self.status}{'' if self.problem is None else f' {self.problem}'}): {self.remedy}"
+
+
+class ReceiverFailed(JournalError):
+    """Nothing can be delivered to a receiver; its consumer is where the last delivery has left it."""
+
+    def __init__(self, receiver: str, reason: str, remedy: str) -> None:
+        super().__init__(receiver, reason, remedy)
+        self.receiver, self.reason, self.remedy = receiver, reason, remedy
+
+    def __str__(self) -> str:
+        return f"{self.receiver} {self.reason}: {self.remedy}; nothing is lost"
+
+
+class DeadLettersFull(JournalError):
+    """A receiver has refused more than its file of dead letters may hold; its consumer is before the next one."""
+
+    def __init__(self, path: str, count: int) -> None:
+        super().__init__(path, count)
+        self.path, self.count = path, count
+
+    def __str__(self) -> str:
+        return (
+            f"{self.path} has {self.count} dead letters, and takes no more: see their reasons, mend the receiver, and deliver them "
+            "with --replay; nothing is lost"
+        )
+
+
 def near_matches(word: str, known: Sequence[str]) -> str:
     """A remedy for an unknown name: the names that look like it."""
     import difflib

@@ -6,6 +6,7 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import timedelta
+from functools import partial
 from types import TracebackType
 from typing import Any, TypeVar
 from uuid import UUID
@@ -30,6 +31,7 @@ from dmsjournal.feed.providers import check_supported
 from dmsjournal.feed.requests import FeedRequest, NewItemStateMode
 from dmsjournal.fingerprints import Fingerprint, read_fingerprint, refuse_another_history
 from dmsjournal.floors import read_floors
+from dmsjournal.holding import Hold
 from dmsjournal.horizon import Horizon
 from dmsjournal.images import Event, Image, images_since, read_images
 from dmsjournal.key_changes import KeyChange, key_changes_page
@@ -503,6 +505,15 @@ class Journal:
         with self._at_horizon() as (session, horizon):
             return database.read_page(session, self._registry, horizon, request)
 
+    def feed_start(self, request: FeedRequest) -> str:
+        """The token of where a request starts, before its first event: for DatabaseCheckpoint.begin.
+
+        Raises what read_changes raises.
+        """
+        check_supported(request, self.feed_capabilities)
+        with self._at_horizon() as (session, horizon):
+            return database.start_token(session, self._registry, horizon, request)
+
     def list_physical_partitions(self) -> Sequence[FeedPartition]:
         """The partitions of the feed that still have versions to read, oldest first: buckets of a hash of DocumentId.
 
@@ -523,8 +534,8 @@ class Journal:
 
     @property
     def consumers(self) -> Consumers:
-        """The registered consumers: register, advance, get, list, drop."""
-        return Consumers(self._session, self._horizon)
+        """The registered consumers: register, advance, get, list, drop, hold."""
+        return Consumers(self._session, self._horizon, partial(Hold, self._connection, self._engine))
 
     @property
     def partitions(self) -> Partitions:

@@ -5,7 +5,7 @@ Alembic, Spark, rich's tables and bars are imported by the commands that use the
 
 # --help shows the commands in this order.
 # isort: off
-from dmsjournal.cli import installing, adopting, loading, reading, feeding, planning
+from dmsjournal.cli import installing, adopting, loading, reading, feeding, delivering, planning
 from dmsjournal.cli import watching, verifying, pruning, partitioning
 from dmsjournal.cli import extracting
 from dmsjournal.cli import serving
@@ -15,6 +15,7 @@ from dmsjournal.cli.base import app
 __all__ = [
     "adopting",
     "app",
+    "delivering",
     "demonstrating",
     "extracting",
     "feeding",

@@ -112,7 +112,7 @@ def feed(
     has_bodies = format_ is not Format.JSONL if bodies is None else bodies
     request = dj.FeedRequest(
         scope=_scope(resource, partition),
-        start=_start(from_beginning, now, at, token),
+        start=start_of(from_beginning, now, at, token),
         item_state=dj.NewItemStateMode.INCLUDE_IF_AVAILABLE if has_bodies else dj.NewItemStateMode.OMIT,
         max_page_size=page_size,
     )
@@ -187,10 +187,11 @@ def _scope(resource: str | None, partition: str | None) -> Any:
     return dj.EntireCollection() if partition is None else dj.PhysicalPartition(partition)
 
 
-def _start(from_beginning: bool, now: bool, at: str | None, token: str | None) -> StartPosition:
+def start_of(from_beginning: bool, now: bool, at: str | None, token: str | None = None) -> StartPosition:
+    """The start that one of the options names. Raises InvalidRequest, typer's BadParameter."""
     given = [from_beginning, now, at is not None, token is not None]
     if sum(given) > 1:
-        raise typer.BadParameter("give one of --from-beginning, --now, --at and --token", param_hint="--token")
+        raise typer.BadParameter("give one place to start at", param_hint="--from-beginning, --now, --at, --token")
     if at is not None:
         return dj.AtTime(_time(at))
     if token is not None:

@@ -11,8 +11,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from dmsjournal.errors import InvalidRequest
+from dmsjournal.errors import CheckpointExpired, InvalidRequest
 from dmsjournal.feed.database import place_of_token
+from dmsjournal.feed.requests import FeedRequest
+from dmsjournal.feed.starts import Beginning
 
 if TYPE_CHECKING:
     from dmsjournal.journal import Journal
@@ -69,7 +71,20 @@ class DatabaseCheckpoint:
     """
 
     def __init__(self, journal: Journal, name: str) -> None:
-        self._consumers, self.name = journal.consumers, name
+        self._journal, self._consumers, self.name = journal, journal.consumers, name
+
+    def begin(self, request: FeedRequest) -> str:
+        """The token to go on from; where the consumer is not registered, it is first, where the request starts.
+
+        So no prune takes what it has not read, however late its first page is saved. Raises what load and save raise.
+        """
+        while (token := self.load()) is None:
+            try:
+                self.save(self._journal.feed_start(request))
+            except CheckpointExpired:
+                if not isinstance(request.start, Beginning):
+                    raise  # else a prune was faster: it has moved the beginning
+        return token
 
     def load(self) -> str | None:
         """The token, None where the consumer is not registered.

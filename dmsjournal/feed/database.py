@@ -93,10 +93,20 @@ def read_page(session: Session, registry: Registry, horizon: int, request: FeedR
         state = _State.read(session)
         page = _Page(session, registry, horizon, request, state)
         try:
-            return page.read()
+            return page.read(page.place())
         except CheckpointExpired:
             if isinstance(request.start, FromToken | AtTime | AfterVersion) or _State.read(session).floor == state.floor:
                 raise  # else a prune has moved the beginning, between the two statements
+
+
+def start_token(session: Session, registry: Registry, horizon: int, request: FeedRequest) -> str:
+    """The token of where a request starts, before its first event; see DatabaseCheckpoint.begin."""
+    if isinstance(request.start, FromToken):
+        return request.start.token
+    page = _Page(session, registry, horizon, request, _State.read(session))
+    place = page.place()
+    page.end = place.cursor.change_version  # so it is an empty page
+    return page.read(place).token
 
 
 def list_partitions(session: Session) -> Sequence[FeedPartition]:
@@ -140,9 +150,8 @@ class _Page:
         self.end = horizon if self.ends_at is None else min(horizon, self.ends_at)  # inclusive
         self.belonging = self._belonging(described(request.scope))
 
-    def read(self) -> FeedPage:
-        """The page."""
-        place = self._place()
+    def read(self, place: _Place) -> FeedPage:
+        """The page that begins at a place."""
         start = place.cursor
         found = self._scanned(start)
         first = found[0]
@@ -177,7 +186,7 @@ class _Page:
                 break
         raise InvalidRequest("scope.id", self.request.scope.id, "there is no such partition: list_physical_partitions names them")
 
-    def _place(self) -> _Place:
+    def place(self) -> _Place:
         """Where the page begins. What may be wrong with a token shows later, in _check, together with the rows."""
         start = self.request.start
         if isinstance(start, FromToken):

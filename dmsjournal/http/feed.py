@@ -106,6 +106,7 @@ async def page(
         item_state=item_state,
         max_page_size=min(limit, service.settings.largest_page),
         filters=FeedFilter(_types(types), _resources(resources, service, known)),
+        contexts=False,  # who wrote, and from where, is nothing for every reader
     )
     _refuse_unreadable(bearer, asked, service)
     with ExitStack() as slot:

@@ -8,8 +8,8 @@ from collections.abc import Collection, Mapping
 from dmsjournal.errors import InvalidRequest, near_matches
 from dmsjournal.http.problems import NOT_FOUND, Refused
 from dmsjournal.resources import ResourceKey
+from dmsjournal.spelling import path_of
 
-_IRREGULAR = {"Person": "People"}
 _PATH = re.compile(r"[\w.~-]+/[\w.~-]+")
 
 
@@ -28,7 +28,7 @@ class ResourceNames:
         """The path of a resource: project/resource."""
         path = self._paths.get(resource)
         if path is None:
-            path = self._paths[resource] = f"{_project(resource.project_name)}/{_plural(resource.resource_name)}"
+            path = self._paths[resource] = path_of(resource)
         return path
 
     def is_among(self, resource: ResourceKey, named: Collection[str] | None) -> bool:
@@ -51,20 +51,3 @@ class ResourceNames:
         if len(found) > 1:
             raise InvalidRequest("resource", path, f"it may mean {' or '.join(map(str, found))}: the service's map must say which")
         return found[0]
-
-
-def _project(name: str) -> str:
-    return re.sub(r"\s+", "-", name.lower())
-
-
-def _plural(name: str) -> str:
-    """GradeLevelDescriptor is gradeLevelDescriptors, Agency is agencies."""
-    word = _IRREGULAR.get(name, name)
-    if word == name:
-        if re.search(r"[^aeiouAEIOU]y$", word):
-            word = word[:-1] + "ies"
-        elif re.search(r"(s|x|z|ch|sh)$", word):
-            word += "es"
-        else:
-            word += "s"
-    return word[:1].lower() + word[1:]

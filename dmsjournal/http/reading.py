@@ -169,4 +169,4 @@ def _request(start: StartPosition, size: int, resources: frozenset[ResourceKey] 
     elif resources:
         filters = FeedFilter(resources=resources)
     state = NewItemStateMode.OMIT if resources == frozenset() else NewItemStateMode.INCLUDE_IF_AVAILABLE
-    return FeedRequest(scope, start, state, size, filters)
+    return FeedRequest(scope, start, state, size, filters, contexts=False)

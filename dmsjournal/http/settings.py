@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from dmsjournal.errors import InvalidRequest
 from dmsjournal.http.security import Token
+from dmsjournal.loopback import is_loopback as is_loopback
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +81,3 @@ class Settings:
                 self.host,
                 "beyond loopback tokens would go in the clear: give a TLS certificate and its key, or say that a proxy has them",
             )
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a host is this machine alone."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False

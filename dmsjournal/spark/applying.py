@@ -15,8 +15,9 @@ from typing import Literal
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from dmsjournal.durable import locked
 from dmsjournal.errors import InvalidRequest
-from dmsjournal.spark.durable import folder_of, in_spark, locked
+from dmsjournal.spark.folders import folder_of, in_spark
 from dmsjournal.spark.folding import ORDER
 from dmsjournal.spark.manifests import Manifest, Settings, State
 from dmsjournal.spark.runs import Output, Run

@@ -19,8 +19,8 @@ from dmsjournal.errors import InvalidRequest
 from dmsjournal.fingerprints import Fingerprint
 from dmsjournal.journal import connect
 from dmsjournal.spark.applying import Format, table_in
-from dmsjournal.spark.durable import folder_of
 from dmsjournal.spark.extracting import resource_names
+from dmsjournal.spark.folders import folder_of
 from dmsjournal.spark.manifests import Settings, State
 from dmsjournal.spark.reading import read
 from dmsjournal.spark.runs import Output

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 
 from dmsjournal.errors import InvalidRequest, Unavailable, UnsupportedCapability
 from dmsjournal.spark import manifests, parquet
-from dmsjournal.spark.durable import in_spark
+from dmsjournal.spark.folders import in_spark
 from dmsjournal.spark.folding import folded
 from dmsjournal.spark.manifests import State
 

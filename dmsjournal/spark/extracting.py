@@ -22,13 +22,14 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import dmsjournal
+from dmsjournal.durable import locked
 from dmsjournal.errors import CheckpointExpired, HistoryDiverged, InvalidRequest, Unavailable
 from dmsjournal.journal import Journal, connect
 from dmsjournal.planning import Plan, SnapshotPlan
 from dmsjournal.resources import ResourceKey
 from dmsjournal.spark import parquet
 from dmsjournal.spark.counting import counted
-from dmsjournal.spark.durable import folder_of, locked
+from dmsjournal.spark.folders import folder_of
 from dmsjournal.spark.manifests import Counts, Manifest, Settings
 from dmsjournal.spark.reading import Reading, read
 from dmsjournal.spark.runs import Output, Run

@@ -11,10 +11,10 @@ from typing import Literal, TypeVar
 
 import msgspec
 
+from dmsjournal.durable import write_whole
 from dmsjournal.errors import InvalidRequest
 from dmsjournal.fingerprints import Fingerprint
 from dmsjournal.resources import ResourceKey
-from dmsjournal.spark.durable import write_whole
 
 FORMAT = 1
 CHANGE_TYPES = ("upsert", "delete", "key_change")  # what _change_type says

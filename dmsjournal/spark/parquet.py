@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame
 
-from dmsjournal.spark.durable import in_spark
+from dmsjournal.spark.folders import in_spark
 
 _TIMES = "spark.sql.parquet.outputTimestampType"
 

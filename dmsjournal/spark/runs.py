@@ -20,10 +20,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
+from dmsjournal.durable import publish
 from dmsjournal.errors import InvalidRequest
 from dmsjournal.fingerprints import Fingerprint
 from dmsjournal.spark import manifests
-from dmsjournal.spark.durable import publish
 from dmsjournal.spark.manifests import Checkpoint, Manifest, Settings
 
 MANIFEST = "_manifest.json"

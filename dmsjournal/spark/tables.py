@@ -18,9 +18,10 @@ from uuid import uuid4
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from dmsjournal.durable import publish, sync
 from dmsjournal.errors import InvalidRequest
 from dmsjournal.spark import manifests, parquet
-from dmsjournal.spark.durable import in_spark, publish, sync
+from dmsjournal.spark.folders import in_spark
 from dmsjournal.spark.folding import folded
 from dmsjournal.spark.manifests import State
 

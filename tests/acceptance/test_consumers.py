@@ -181,3 +181,37 @@ def test_consumers_of_other_connections_are_seen(written: dj.Journal, url: str |
     with dj.connect(url) as other:
         other.consumers.register("etl", 3)
     assert written.consumers.get("etl").through == 3
+
+
+def test_a_name_is_held_by_one_program_at_a_time(journal: dj.Journal, url: str | sa.URL) -> None:
+    """Registered or not; by its session, and other names are free."""
+    consumers = journal.consumers
+    with dj.connect(url) as other:
+        with consumers.hold("Wärehouse/2") as hold:
+            assert hold.is_held()
+            with pytest.raises(dj.Unavailable, match="another program reads as consumer Wärehouse/2"):
+                other.consumers.hold("Wärehouse/2").__enter__()
+            with other.consumers.hold("wärehouse/2"), other.consumers.hold("x" * 256), consumers.hold("etl"):
+                assert hold.is_held()
+        with other.consumers.hold("Wärehouse/2"):
+            pass
+    with pytest.raises(dj.InvalidRequest):
+        consumers.hold("")
+
+
+def test_a_consumer_begins_before_its_first_event(written: dj.Journal) -> None:
+    """It is registered where its request starts, so no prune is faster; it goes on from its token."""
+    checkpoint = dj.DatabaseCheckpoint(written, "etl")
+    for start, through, left in [(dj.Beginning(), 0, 5), (dj.Now(), 5, 0)]:
+        token = checkpoint.begin(dj.FeedRequest(start=start))
+        assert written.consumers.get("etl").through == through
+        assert checkpoint.begin(dj.FeedRequest()) == token
+        page = written.read_changes(dj.FeedRequest(start=dj.FromToken(token)))
+        assert len(page.events) == left
+        checkpoint.save(page.token)
+        written.consumers.drop("etl")
+    written.prune(through=2)
+    token = checkpoint.begin(dj.FeedRequest())
+    assert written.consumers.get("etl").through == 2
+    assert written.prune(through=newest(written)).through == 2
+    assert [event.change_version for event in written.read_changes(dj.FeedRequest(start=dj.FromToken(token))).events] == [3, 4, 5]

@@ -96,6 +96,15 @@ IF APPLOCK_TEST(N'public', N'dmsjournal prune', N'Exclusive', N'Session') = 1
     EXEC @status = sys.sp_getapplock N'dmsjournal prune', N'Exclusive', N'Session', -1;
 SELECT CASE WHEN @status >= 0 THEN 1 ELSE 0 END AS taken;
 """,
+    "queries/hold_consumer": """
+SET NOCOUNT ON;
+DECLARE @status int = -1;
+DECLARE @hash bigint = CAST(SUBSTRING(HASHBYTES('SHA2_256', CAST(:name AS nvarchar(256))), 1, 8) AS bigint);
+DECLARE @resource nvarchar(255) = N'dmsjournal ' + CONVERT(nvarchar(20), @hash);
+IF APPLOCK_TEST(N'public', @resource, N'Exclusive', N'Session') = 1
+    EXEC @status = sys.sp_getapplock @resource, N'Exclusive', N'Session', -1;
+SELECT CASE WHEN @status >= 0 THEN 1 ELSE 0 END AS taken;
+""",
     "queries/adopt_alone": """
 SET NOCOUNT ON;
 DECLARE @status int = -1;
@@ -107,6 +116,7 @@ SELECT CASE WHEN @status >= 0 THEN 1 ELSE 0 END AS alone;
     "triggers/document_delete_first.v1": "DECLARE @nothing int;",
     # sys.dm_tran_locks is missing there.
     "queries/prune_holder": "SELECT N'' AS holder WHERE 1 = 0;",
+    "queries/consumer_holder": "SELECT N'' AS holder WHERE :name IS NULL;",
 }
 COMPARED = ("trigger", "routine", "view")  # by verify, of what schema dms is made of
 

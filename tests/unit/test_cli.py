@@ -14,7 +14,7 @@ from dmsjournal import cli
 ROOT = Path(__file__).parents[2]
 NOWHERE = "postgresql+psycopg://reader:secret-word@127.0.0.1:1/nothing"  # nothing listens on port 1
 COMMANDS = ["upgrade", "adopt", "downgrade", "current", "sql", "load", "versions", "changes", "deletes", "key-changes", "derive"]
-COMMANDS += ["verify", "status", "demo", "prune", "consumers"]
+COMMANDS += ["verify", "status", "demo", "prune", "consumers", "deliver"]
 
 
 @pytest.fixture(autouse=True)

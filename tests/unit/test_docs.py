@@ -15,7 +15,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import psycopg
@@ -98,7 +98,7 @@ def test_what_is_marked_runs_and_prints_what_stands_below_it(
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {"__name__": "__main__"}
     run: dict[str, Callable[[Block], str]] = {
-        "python": lambda block: run_python(page, block, names),
+        "python": lambda block: run_python(page, replace(block, text=background.ported(block.text)), names),
         "console": lambda block: run_commands(block, background),
         "sql": lambda block: run_sql(block, url),
     }
@@ -132,6 +132,10 @@ class Background:
             self.port = probe.getsockname()[1]
         self.running: list[subprocess.Popen[str]] = []
 
+    def ported(self, text: str) -> str:
+        """A text with our port for 8000."""
+        return text.replace(":8000", f":{self.port}")
+
     def start(self, command: list[str]) -> str:
         """Starts a command; its first line."""
         environment = {**os.environ, "DMSJOURNAL_HTTP_PORT": str(self.port)}
@@ -159,7 +163,7 @@ def run_commands(block: Block, background: Background) -> str:
     for line in block.text.replace("\\\n", "").splitlines():
         if not line.startswith("$ "):
             continue
-        program, *arguments = shlex.split(line.removeprefix("$ ").replace(":8000", f":{background.port}"), comments=True)
+        program, *arguments = shlex.split(background.ported(line.removeprefix("$ ")), comments=True)
         assert program in ("dmsjournal", "curl"), line
         command = [sys.executable, "-m", "dmsjournal.cli"] if program == "dmsjournal" else [program_at("curl")]
         if arguments[-1] == "&":

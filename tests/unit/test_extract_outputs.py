@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 import dmsjournal as dj
+from dmsjournal.durable import locked, write_whole
 from dmsjournal.spark import manifests
 from dmsjournal.spark.applying import runs_after
-from dmsjournal.spark.durable import folder_of, locked, write_whole
+from dmsjournal.spark.folders import folder_of
 from dmsjournal.spark.manifests import Checkpoint, Counts, File, Manifest, Settings, State
 from dmsjournal.spark.runs import Output, Run
 
@@ -19,7 +20,7 @@ SETTINGS = Settings(CHAIN, None, True, False)
 HOLDER = """
 import sys, time
 from pathlib import Path
-from dmsjournal.spark.durable import locked
+from dmsjournal.durable import locked
 with locked(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(60)

@@ -7,7 +7,6 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from urllib.parse import unquote, urlparse
 from uuid import uuid4
 
 from dmsjournal.errors import InvalidRequest, Unavailable, UnsupportedCapability
@@ -15,36 +14,11 @@ from dmsjournal.errors import InvalidRequest, Unavailable, UnsupportedCapability
 _LOCK = "_lock"
 
 
-def folder_of(parameter: str, path: str | os.PathLike[str]) -> Path:
-    """The folder that a path or a file:// URL names. Raises InvalidRequest, and UnsupportedCapability for other stores.
-
-    An object store has no rename that is one step, and so no way to show a whole run at once.
-    """
-    text = os.fspath(path)
-    if not text or "\0" in text:
-        raise InvalidRequest(parameter, text, "name a folder")
-    if set(text) & set("*?[]{}^\\"):
-        raise InvalidRequest(parameter, text, "Spark takes characters in it for a pattern: name a folder without them")
-    if "://" not in text:
-        return Path(text).absolute()
-    parsed = urlparse(text)
-    if parsed.scheme != "file" or parsed.netloc:
-        raise UnsupportedCapability(
-            f"{parsed.scheme}:// for {parameter}", "name a folder that all workers share, and copy finished runs from there"
-        )
-    return Path(unquote(parsed.path))
-
-
-def in_spark(path: Path) -> str:
-    """A path as Spark takes it, whose default file system may be another. It knows no %20, so this is no URI."""
-    return f"file://{path}"
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """The file with that content, on the disk; whoever opens it finds the old content or the new."""
+def write_whole(path: Path, content: bytes, mode: int = 0o666) -> None:
+    """The file with that content, on the disk; whoever opens it finds the old content or the new. `mode` is cut by the umask."""
     making = path.with_name(f".{path.name}-{uuid4().hex}")
     try:
-        with making.open("xb") as file:
+        with open(making, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
@@ -88,20 +62,29 @@ def locked(folder: Path) -> Iterator[None]:
         raise InvalidRequest("folder", str(folder), f"it cannot be made: {error.strerror}") from error
     path = folder / _LOCK
     try:
-        descriptor = _acquire(path)
-        try:
-            yield
-        finally:
-            if made and os.listdir(folder) == [_LOCK]:
-                path.unlink()
-            os.close(descriptor)
+        with held(path, folder):
+            try:
+                yield
+            finally:
+                if made and os.listdir(folder) == [_LOCK]:
+                    path.unlink()
     finally:
         with suppress(OSError):  # it has files
             for each in made:
                 each.rmdir()
 
 
-def _acquire(path: Path) -> int:
+@contextmanager
+def held(lock: Path, subject: Path) -> Iterator[None]:
+    """Holds the lock of a subject, in a file beside it. Raises Unavailable where another process has it, InvalidRequest."""
+    descriptor = _acquire(lock, subject)
+    try:
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _acquire(path: Path, subject: Path) -> int:
     while True:
         try:
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
@@ -117,7 +100,7 @@ def _acquire(path: Path) -> int:
             holder = os.pread(descriptor, 500, 0).decode(errors="replace")
             os.close(descriptor)
             raise Unavailable(
-                f"another run ({holder or 'unknown'}) works on {path.parent}", "wait for its end; its lock goes with it"
+                f"another run ({holder or 'unknown'}) works on {subject}", "wait for its end; its lock goes with it"
             ) from error
         os.close(descriptor)
 

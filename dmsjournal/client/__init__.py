@@ -1,0 +1,10 @@
+"""A client of the HTTP service, for Python programs without a way to the database. Needs the extra `client`: httpx.
+
+Source: docs/http/client.md.
+"""
+
+from dmsjournal.client.asynchronous import AsyncClient
+from dmsjournal.client.blocking import Client
+from dmsjournal.client.items import ListedDelete, ListedDocument, ListedKeyChange
+
+__all__ = ["AsyncClient", "Client", "ListedDelete", "ListedDocument", "ListedKeyChange"]

@@ -1,0 +1,110 @@
+"""Answers of the service: a value, or the error of Python that its problem document stands for."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from dmsjournal import statements
+from dmsjournal.client.calls import Call
+from dmsjournal.errors import (
+    CheckpointExpired,
+    DatabaseRefused,
+    HistoryDiverged,
+    InvalidRequest,
+    JournalError,
+    NotInstalled,
+    ServiceRefused,
+    Unavailable,
+    UnsupportedCapability,
+)
+from dmsjournal.retry_after import seconds_of
+
+_T = TypeVar("_T")
+
+_NAMESPACE = "urn:dmsjournal:problem:"
+_LATER = {408, 429, 502, 503, 504}
+_REMEDIES = {
+    401: "pass the token of a file that the service knows, which has not expired",
+    403: "the token does not allow it: ask the service's operator",
+    404: "look whether the URL is the service's",
+}
+_SHOWN = re.compile(r"""(?P<value>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^:]*): (?P<remedy>.*)""", re.DOTALL)
+
+
+class Later(Exception):
+    """The service asks for another try, after `seconds`. `error` is what to raise where there is none."""
+
+    def __init__(self, error: Unavailable, seconds: float = 0.0) -> None:
+        super().__init__(error)
+        self.error, self.seconds = error, seconds
+
+
+def value_of(call: Call[_T], status: int, headers: Mapping[str, str], content: bytes) -> _T:
+    """What a call gives. Raises Later, JournalError."""
+    if status != 200:
+        raise _raised(status, headers, content)
+    try:
+        return call.read(statements.decoded(content), headers)
+    except (ValueError, KeyError, TypeError) as error:  # msgspec's are ValueErrors
+        detail = f"the answer is none of the service's ({type(error).__name__})"
+        raise ServiceRefused(
+            status, None, detail, "look whether the URL is the service's, and its version this program's"
+        ) from error
+
+
+def _raised(status: int, headers: Mapping[str, str], content: bytes) -> Exception:
+    problem = _problem(content)
+    name = str(problem.get("type", "")).removeprefix(_NAMESPACE) or None
+    detail = str(problem.get("detail") or f"it answered {status}")
+    make = _ERRORS.get(name or "")
+    error = make(problem, detail) if make is not None else None
+    if error is not None and not isinstance(error, Unavailable):
+        return error
+    if error is not None or status in _LATER:
+        reason = detail if problem else f"something before the service answered {status}"
+        return Later(Unavailable(reason, "try again"), seconds_of(headers.get("retry-after")))
+    return ServiceRefused(status, name if problem else None, detail, _REMEDIES.get(status, "see the service's log"))
+
+
+def _problem(content: bytes) -> dict[str, Any]:
+    """The problem document, empty where the answer is none."""
+    try:
+        found = statements.decoded(content)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) and str(found.get("type", "")).startswith(_NAMESPACE) else {}
+
+
+def _invalid(problem: Mapping[str, Any], detail: str) -> InvalidRequest:
+    """As the service raised it: the value is what its text shows of it."""
+    parameter = str(problem.get("parameter") or "request")
+    shown = _SHOWN.fullmatch(detail.removeprefix(f"{parameter} = "))
+    if shown is None or not detail.startswith(f"{parameter} = "):
+        return InvalidRequest(parameter, None, detail)
+    try:
+        value = ast.literal_eval(shown["value"])
+    except (ValueError, SyntaxError):
+        value = shown["value"].lstrip("'\"")  # cut, or no literal
+    return InvalidRequest(parameter, value, shown["remedy"])
+
+
+def _unsupported(problem: Mapping[str, Any], detail: str) -> UnsupportedCapability:
+    capability = str(problem.get("capability") or "it")
+    return UnsupportedCapability(capability, detail.removeprefix(f"{capability}: "))
+
+
+_ERRORS: Mapping[str, Callable[[Mapping[str, Any], str], JournalError]] = {
+    "invalid-request": _invalid,
+    "checkpoint-expired": lambda problem, _: CheckpointExpired(problem["requested"], problem["oldest"]),
+    "history-diverged": lambda problem, _: HistoryDiverged(problem["checkpoint"], problem["newest"]),
+    "unsupported-capability": _unsupported,
+    "not-installed": lambda problem, _: NotInstalled(problem.get("found"), problem.get("needed", "a newer one")),
+    "database-refused": lambda _, detail: DatabaseRefused(None, "the service's database refused", detail),
+    "unavailable": lambda _, detail: Unavailable(detail),
+    "busy": lambda _, detail: Unavailable(detail),
+    "too-many-requests": lambda _, detail: Unavailable(detail),
+    "request-timeout": lambda _, detail: Unavailable(detail),
+}

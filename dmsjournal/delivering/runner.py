@@ -1,0 +1,177 @@
+"""A delivery: pages of a feed, handed to a target, and only then the consumer's place moved behind what was handed over.
+
+At least once: who is killed hands over again what was not saved yet. Who ends in any other way has saved it.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from dmsjournal.delivering.receivers import Receiver
+from dmsjournal.delivering.targets import Stopped, Target
+from dmsjournal.errors import InvalidRequest, JournalError, Unavailable
+from dmsjournal.feed.checkpoints import DatabaseCheckpoint
+from dmsjournal.feed.events import FeedEvent
+from dmsjournal.feed.iterators import FeedIterator
+from dmsjournal.feed.pacing import Pace, begun
+from dmsjournal.feed.requests import FeedRequest
+from dmsjournal.feed.starts import FromToken
+from dmsjournal.holding import HeldByAnother, Hold
+
+if TYPE_CHECKING:
+    from dmsjournal.journal import Journal
+
+logger = logging.getLogger("dmsjournal.deliver")
+
+
+class Delivery:
+    """Hands the events of a request to a target, from a registered consumer's place on; the consumer is registered if it is not.
+
+    The target gets `at_once` events at a time, a page where that is None. The consumer is moved when that is done, if it was not
+    for `save_every` seconds, and at the end of what there is. With `follow` false it ends at newest; else it asks again within
+    `longest_wait` seconds. A database that is unavailable is waited for, `patience` seconds.
+    """
+
+    def __init__(
+        self,
+        journal: Journal,
+        consumer: str,
+        target: Target,
+        request: FeedRequest | None = None,
+        *,
+        follow: bool = True,
+        at_once: int | None = None,
+        save_every: float = 1.0,
+        longest_wait: float = 1.0,
+        patience: float = 3600.0,
+    ) -> None:
+        self._journal, self._consumer, self._target = journal, consumer, target
+        self._request, self._follow = request or FeedRequest(), follow
+        self._at_once, self._save_every = at_once, save_every
+        self._longest_wait, self._patience = longest_wait, patience
+        self._checkpoint = DatabaseCheckpoint(journal, consumer)
+        self._stopped = threading.Event()
+        self._feed: FeedIterator | None = None
+        self._saved = self._reached = ""  # tokens: of the consumer, and of the last page that was handed over as a whole
+        self._done: list[FeedEvent] = []  # what of the page after it was handed over
+        self._saved_at = 0.0
+
+    def run(self) -> None:
+        """Delivers until it is stopped, or, without `follow`, until all is delivered.
+
+        Raises Unavailable, where another program reads as the consumer too; CheckpointExpired, HistoryDiverged, InvalidRequest; and
+        what the target raises.
+        """
+        with self._journal.consumers.hold(self._consumer) as hold, self._target:
+            self._saved = self._reached = self._checkpoint.begin(self._request)
+            logger.info("consumer %s delivers to %s", self._consumer, self._target.name, extra={"action": "deliver_begin"})
+            with FeedIterator(
+                self._journal,
+                begun(self._request, self._saved),
+                follow=self._follow,
+                shortest_wait=min(0.1, self._longest_wait),
+                longest_wait=self._longest_wait,
+                patience=self._patience,
+            ) as feed:
+                self._feed = feed
+                try:
+                    with suppress(Stopped):  # what was not handed over is by the next run
+                        self._deliver(feed, hold)
+                except JournalError:
+                    with suppress(JournalError):  # that one is told
+                        self._save()
+                    raise
+                self._save()
+
+    def stop(self) -> None:
+        """Ends the run, from any thread, once the request that is on its way was answered and the place behind it saved."""
+        self._stopped.set()
+        self._target.stop()
+        if self._feed is not None:
+            self._feed.stop()
+
+    def _deliver(self, feed: FeedIterator, hold: Hold) -> None:
+        if self._stopped.is_set():  # before there was a feed to stop
+            return
+        for page in feed.pages():
+            for events in _cut(page.events, self._at_once):
+                self._target.take(events)
+                self._done += events
+                if self._stopped.is_set() and len(self._done) < len(page.events):
+                    return
+                self._save_if_due(hold, self._save_every)
+            self._reached, self._done = page.token, []
+            self._save_if_due(hold, 0.0 if page.idle else self._save_every)
+
+    def _save_if_due(self, hold: Hold, seconds: float) -> None:
+        if time.monotonic() - self._saved_at >= seconds:
+            self._keep(hold)
+            self._save()
+
+    def _save(self) -> None:
+        """Moves the consumer behind what was handed over, once the database is there."""
+        began, pace = time.monotonic(), self._pace()
+        while True:
+            try:
+                token = self._place()
+                if token != self._saved:
+                    self._checkpoint.save(token)
+            except Unavailable as error:
+                self._wait(error, began, pace)
+            else:
+                self._saved, self._saved_at = token, time.monotonic()
+                return
+
+    def _place(self) -> str:
+        """The token behind what was handed over. Inside a page it is that of a page which is as long as that."""
+        if not self._done:
+            return self._reached
+        request = replace(self._request, start=FromToken(self._reached), max_page_size=len(self._done))
+        page = self._journal.read_changes(request)
+        is_same = [event.event_id for event in page.events] == [event.event_id for event in self._done]
+        return page.token if is_same else self._reached
+
+    def _keep(self, hold: Hold) -> None:
+        """Takes the consumer's name again where a restart of the database has ended our hold of it."""
+        began, pace = time.monotonic(), self._pace()
+        while not hold.is_held():
+            try:
+                hold.take()
+                if self._checkpoint.load() != self._saved:
+                    raise InvalidRequest("consumer", self._consumer, "another program has moved it: one delivery a consumer")
+            except HeldByAnother:
+                raise
+            except Unavailable as error:
+                self._wait(error, began, pace)
+
+    def _wait(self, error: Unavailable, began: float, pace: Pace) -> None:
+        if time.monotonic() - began > self._patience:
+            raise error
+        seconds = pace.wait()
+        logger.warning("%s; tried again in %.1f s", error, seconds, extra={"action": "deliver_database"})
+        if self._stopped.wait(seconds):
+            raise error
+
+    def _pace(self) -> Pace:
+        return Pace(0.1, 10.0)
+
+
+def _cut(events: Sequence[FeedEvent], size: int | None) -> Iterator[Sequence[FeedEvent]]:
+    """The events in pieces; nothing is one piece."""
+    size = size or max(1, len(events))
+    return (events[i : i + size] for i in range(0, max(1, len(events)), size))
+
+
+def replay_dead_letters(journal: Journal, consumer: str, receiver: Receiver) -> None:
+    """Sends a consumer's dead letters again, oldest first; those that are refused again stay, and what waits behind them.
+
+    Raises Unavailable while a delivery runs for the consumer; what the receiver raises. What was delivered until then is gone.
+    """
+    with journal.consumers.hold(consumer), receiver, suppress(Stopped):
+        receiver.replay()

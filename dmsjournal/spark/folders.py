@@ -1,0 +1,34 @@
+"""Folders as Spark takes them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from urllib.parse import unquote, urlparse
+
+from dmsjournal.errors import InvalidRequest, UnsupportedCapability
+
+
+def folder_of(parameter: str, path: str | os.PathLike[str]) -> Path:
+    """The folder that a path or a file:// URL names. Raises InvalidRequest, and UnsupportedCapability for other stores.
+
+    An object store has no rename that is one step, and so no way to show a whole run at once.
+    """
+    text = os.fspath(path)
+    if not text or "\0" in text:
+        raise InvalidRequest(parameter, text, "name a folder")
+    if set(text) & set("*?[]{}^\\"):
+        raise InvalidRequest(parameter, text, "Spark takes characters in it for a pattern: name a folder without them")
+    if "://" not in text:
+        return Path(text).absolute()
+    parsed = urlparse(text)
+    if parsed.scheme != "file" or parsed.netloc:
+        raise UnsupportedCapability(
+            f"{parsed.scheme}:// for {parameter}", "name a folder that all workers share, and copy finished runs from there"
+        )
+    return Path(unquote(parsed.path))
+
+
+def in_spark(path: Path) -> str:
+    """A path as Spark takes it, whose default file system may be another. It knows no %20, so this is no URI."""
+    return f"file://{path}"
