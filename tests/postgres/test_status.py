@@ -13,6 +13,7 @@ from psycopg import sql
 import dmsjournal as dj
 from dmsjournal import statements
 from dmsjournal.limits import Limits
+from dmsjournal.migrating import upgrade
 from tests.helpers import STUDENT, commit, document, in_psycopg, write
 
 
@@ -83,7 +84,11 @@ def test_without_a_journal_it_says_what_to_run(postgres_server) -> None:
         db.status()
 
 
-def test_the_triggers_that_are_needed_are_those_that_are_installed(journal: dj.Journal, connections) -> None:
+@pytest.mark.parametrize("options", [[], ["max_dep_identity_version", "images", "context"]])
+def test_the_triggers_that_are_needed_are_those_that_are_installed(
+    url: str, journal: dj.Journal, connections, options: list[str]
+) -> None:
+    upgrade(url, options=options)
     installed = commit(
         connections[0],
         """SELECT relname, tgname FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid
