@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import resource
@@ -22,7 +23,7 @@ from typer.testing import CliRunner
 import dmsjournal as dj
 from dmsjournal import errors
 from dmsjournal.cli import app as commands
-from dmsjournal.http import logs, problems, security
+from dmsjournal.http import logs, problems, security, server
 from dmsjournal.http.limits import RateLimit
 from dmsjournal.http.settings import Settings
 from tests.http.conftest import ADMIN, EXPIRED, NOWHERE, READ, TOKENS, Process, Running, bearer, in_process, settings_of, until
@@ -227,8 +228,8 @@ def test_ten_thousand_half_open_connections_do_no_harm(process: Process) -> None
         pytest.skip(f"the system allows {hard} open files")
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 10_500), hard))
     assert process.process is not None
-    server = psutil.Process(process.process.pid)
-    before = server.memory_info().rss
+    service = psutil.Process(process.process.pid)
+    before = service.memory_info().rss
     half_open: list[socket.socket] = []
     try:
         with httpx.Client(base_url=process.url, headers=bearer(READ), timeout=20) as client:
@@ -238,9 +239,9 @@ def test_ten_thousand_half_open_connections_do_no_harm(process: Process) -> None
                 if n % 1_000 == 0:
                     assert client.get("/changefeed").status_code == 200
             assert client.get("/changefeed", params={"long_poll_ms": 100}).status_code == 200
-            grown = (server.memory_info().rss - before) >> 20
-            print(f"\n10,000 half-open connections: {server.num_fds()} files open, {grown} MiB more")
-            assert server.num_fds() < 4_500
+            grown = (service.memory_info().rss - before) >> 20
+            print(f"\n10,000 half-open connections: {service.num_fds()} files open, {grown} MiB more")
+            assert service.num_fds() < 4_500
             assert grown < 200
     finally:
         for connection in half_open:
@@ -349,3 +350,18 @@ def test_sql_in_every_parameter_is_text_or_refused(quiet: TestClient) -> None:
         if where != path:
             assert quiet.get(where).status_code in (400, 404)
     assert quiet.get("/readyz").status_code == 200
+
+
+def test_a_connection_sends_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nagle's algorithm is off: it would hold each body back until the client has acknowledged the head, 40 ms later."""
+    seen: list[int] = []
+    made = server._Guarded.connection_made
+
+    def noted(self: server._Guarded, transport: asyncio.Transport) -> None:
+        seen.append(transport.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+        made(self, transport)
+
+    monkeypatch.setattr(server._Guarded, "connection_made", noted)
+    with Running(settings_of(NOWHERE)) as running, running.client() as client:
+        client.get("/healthz")
+    assert seen == [1]
