@@ -62,7 +62,7 @@ OPERATIONS = re.compile(
 COMPARED = [
     *("change_page", "deletes", "key_changes", "snapshot_page", "derive", "documents", "edges_of"),
     *("find_by_uuid", "floors", "identity_closure", "journal_rows", "lock_documents", "ping", "read_documents", "referrer"),
-    *("referrers", "effects_indirect"),
+    *("referrers", "effects_indirect", "count_changes", "count_deletes", "count_documents"),
     *("resource_keys", "revisions", "used_uuids", "nth_delete", "part_changes", "part_deletes", "part_key_changes"),
     *("plan_events", "plan_events_of", "plan_identities", "plan_identities_of", "plan_version"),
     *("plan_documents", "plan_deletes", "plan_key_changes"),
@@ -70,6 +70,8 @@ COMPARED = [
 UNORDERED = {"documents", "edges_of", "floors", "referrers", "used_uuids", "part_changes", "part_deletes", "part_key_changes"}
 
 FAULTS = {  # by query, and the view: what is in it, and what stands there instead
+    "count_changes": {"the window's end is exclusive": ("ChangeVersion <= @max_version", "ChangeVersion < @max_version")},
+    "count_deletes": {"of any resource": ("ResourceKeyId = @resource_key_id AND", "1 = 1 AND")},
     "effects_indirect": {
         "written since": ("newest.local < edge.ChangeVersion OR", "1 = 1 OR"),
         "by anybody": ("own.TransactionId = edge.TransactionId", "1 = 0"),
@@ -168,7 +170,7 @@ FAULTS = {  # by query, and the view: what is in it, and what stands there inste
     "plan_version": {
         "own events only": ("WHERE event.ChangeVersion = @version", "WHERE event.ChangeVersion = -@version"),
         "identity events only": ("WHERE own.ChangeVersion = @version", "WHERE own.ChangeVersion = -@version"),
-        "not the last": (" OR numbered.number = numbered.documents", ""),
+        "not the last": (" OR numbered.following IS NULL", ""),
     },
     "plan_documents": {
         "any resource": ("WHERE ResourceKeyId IN (SELECT ResourceKeyId FROM @wanted)\n", "\n"),
