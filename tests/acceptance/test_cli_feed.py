@@ -83,7 +83,7 @@ def test_a_checkpoint_is_gone_on_from(written: dj.Journal, connections, url: str
         (["--at", "yesterday"], "at = 'yesterday': write it as", 1),
         (["--resource", "Student"], "write it as project/resource/version", 1),
         (["--partition", "7-7"], "there is no such partition", 1),
-        (["--now", "--from-beginning"], "give one of", 2),
+        (["--now", "--from-beginning"], "give one place", 2),
         (["--partition", "1-0", "--resource", "a/b/c"], "give one of", 2),
         (["--format", "xml"], "xml", 2),
     ],

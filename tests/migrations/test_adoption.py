@@ -766,6 +766,7 @@ def test_writers_go_on_and_nothing_of_theirs_is_lost_or_seen_twice(
     assert_sound(empty, admin)
 
 
+@pytest.mark.long
 @pytest.mark.acceptance("54")
 def test_killed_while_writers_go_on(empty: str, admin: sa.Connection, fresh: sa.Connection) -> None:
     shape = SHAPES["versions and names"]

@@ -61,7 +61,7 @@ def test_a_database_without_a_journal_or_an_older_one(run: Run, postgres_server:
         refused(run("extract", tmp_path / "out", url=url), "the database has no journal", tmp_path / "out")
         migrating.upgrade(url)
         migrating.downgrade(url, "0005")
-        refused(run("extract", tmp_path / "out", url=url), "revision 0006 is needed", tmp_path / "out")
+        refused(run("extract", tmp_path / "out", url=url), "revision 0007 is needed", tmp_path / "out")
 
 
 def test_without_java(run: Run, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

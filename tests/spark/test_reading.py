@@ -317,7 +317,7 @@ def test_a_database_without_the_journal_or_with_an_older_one_is_refused(spark: S
     assert_silent(refused.value, sa.make_url(url).password)
     with postgres_server.copy_of_template() as url:
         downgrade(url, "0005")
-        with pytest.raises(dj.NotInstalled, match=r"0005.*0006"), read(spark, url):
+        with pytest.raises(dj.NotInstalled, match=r"0005.*0007"), read(spark, url):
             pass
 
 
@@ -372,7 +372,9 @@ def test_the_password_is_no_part_of_the_jdbc_url() -> None:
     }
 
 
-@pytest.mark.parametrize("url", ["postgresql://me:secret@host/db?gssencmode=require", "mssql+pyodbc://sa:secret@host/db?MARS_Connection=yes"])
+@pytest.mark.parametrize(
+    "url", ["postgresql://me:secret@host/db?gssencmode=require", "mssql+pyodbc://sa:secret@host/db?MARS_Connection=yes"]
+)
 def test_what_the_driver_cannot_do_is_refused(url: str) -> None:
     with pytest.raises(dj.UnsupportedCapability, match=r"gssencmode|mars") as refused:
         jdbc_options(url)

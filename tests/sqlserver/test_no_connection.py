@@ -13,6 +13,9 @@ import dmsjournal as dj
 ROOT = Path(__file__).parents[2]
 NOWHERE = "mssql+pyodbc://reader:secret-word@127.0.0.1:1/nothing"
 COMMANDS = [("versions",), ("upgrade",), ("current",), ("changes", "Student")]
+EACH = [  # the driver tries for ten seconds: the others are tried in the long runs
+    pytest.param(command, id=command[0], marks=pytest.mark.long if place else ()) for place, command in enumerate(COMMANDS)
+]
 
 
 def run(url: str, *arguments: str, absent: str | None = None) -> str:
@@ -32,7 +35,7 @@ def run(url: str, *arguments: str, absent: str | None = None) -> str:
     return done.stderr
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
+@pytest.mark.parametrize("command", EACH)
 def test_a_closed_port(command: tuple[str, ...]) -> None:
     assert "check the host and the port in the URL" in run(NOWHERE, *command)
 
