@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
 
 from dmsjournal.errors import CheckpointExpired, HistoryDiverged
 from dmsjournal.history import has_diverged
@@ -26,15 +29,14 @@ class Fingerprint:
 
 def read_fingerprint(session: Session, version: int) -> Fingerprint:
     """The database's fingerprint at a version, which is at most a horizon read before."""
-    row = session.execute("last_event", version=version).one()
-    return Fingerprint(version, row.event_version, row.document_id, row.transaction_id, row.created_at)
+    return _at(version, session.execute("last_event", version=version).one())
 
 
 def refuse_another_history(session: Session, taken: Fingerprint) -> None:
     """Raises HistoryDiverged where the database's history does not lead to the fingerprint, CheckpointExpired where events after
     its version are pruned. Source: docs/how-it-works.md, Consumers."""
     row = session.execute("last_event", version=taken.version).one()
-    found = Fingerprint(taken.version, row.event_version, row.document_id, row.transaction_id, row.created_at)
+    found = _at(taken.version, row)
     if has_diverged(
         taken.version,
         row.drawn,
@@ -46,3 +48,8 @@ def refuse_another_history(session: Session, taken: Fingerprint) -> None:
         raise HistoryDiverged(taken.version, row.drawn)
     if taken.version < row.floor:
         raise CheckpointExpired(taken.version + 1, row.floor + 1)
+
+
+def _at(version: int, event: sa.Row[Any]) -> Fingerprint:
+    """The fingerprint that a row of last_event makes."""
+    return Fingerprint(version, event.event_version, event.document_id, event.transaction_id, event.created_at)

@@ -78,8 +78,7 @@ class Base:
 
     def effects(self, events: Iterable[FeedEvent], limit: int = 100) -> Mapping[tuple[int, int], Effects]:
         """Raises UnsupportedCapability: the service does not tell them."""
-        self.feed_capabilities.need("effects")
-        raise AssertionError
+        raise self.feed_capabilities.lack_of("effects")
 
     def _waits(self) -> Pace:
         return Pace(0.2, 5.0)

@@ -39,9 +39,12 @@ class FeedCapabilities:
     def need(self, capability: str) -> None:
         """Raises UnsupportedCapability where the provider does not have it."""
         if not getattr(self, capability):
-            raise UnsupportedCapability(
-                f"this feed has no {capability}", self.remedies.get(capability, "see FeedCapabilities, or read another provider")
-            )
+            raise self.lack_of(capability)
+
+    def lack_of(self, capability: str) -> UnsupportedCapability:
+        """The error of a provider that does not have it."""
+        remedy = self.remedies.get(capability, "see FeedCapabilities, or read another provider")
+        return UnsupportedCapability(f"this feed has no {capability}", remedy)
 
     def rows(self) -> dict[str, bool]:
         """The capabilities by name."""

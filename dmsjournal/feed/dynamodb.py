@@ -125,8 +125,7 @@ class DynamoDBFeed:
 
     def effects(self, events: Iterable[FeedEvent], limit: int = 100) -> Mapping[tuple[int, int], Effects]:
         """Raises UnsupportedCapability: a stream knows its items alone."""
-        self.feed_capabilities.need("effects")
-        raise AssertionError
+        raise self.feed_capabilities.lack_of("effects")
 
     def read_changes(self, request: FeedRequest) -> FeedPage:
         """One page of events; see Journal.read_changes. Raises CheckpointExpired where records after the start are trimmed."""
