@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from types import TracebackType
 from typing import TypeVar
 
@@ -120,13 +120,22 @@ class FeedIterator:
             self.stop()
 
     def _ask(self, request: FeedRequest) -> Future[FeedPage] | None:
-        return None if self._stopped.is_set() else self._thread.submit(self._read, request)
+        if self._stopped.is_set():
+            return None
+        try:
+            return self._thread.submit(self._read, request)
+        except RuntimeError:  # stopped between the look and the call: the pool takes no more
+            if self._stopped.is_set():
+                return None
+            raise
 
     def _result(self, coming: Future[FeedPage] | None) -> FeedPage | None:
         """The page once it is there, None where the iterator was stopped."""
         while coming is not None and not self._stopped.is_set():
             try:
                 return coming.result(_LOOK)
+            except CancelledError:  # stopped before the thread took it up
+                return None
             except TimeoutError:
                 if coming.done():
                     raise

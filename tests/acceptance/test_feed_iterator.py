@@ -4,6 +4,7 @@ import asyncio
 import json
 import threading
 import time
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -166,6 +167,24 @@ def test_another_thread_stops_it(written: dj.Journal, kind, waits) -> None:
         stopper.start()
         assert list(events) == []
     stopper.join()
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_a_stop_around_the_asking_ends_it_as_any_other(written: dj.Journal, monkeypatch, moment: str) -> None:
+    """Another thread's stop() that comes between the look and the pool's submit, or before the pool's thread takes the call up."""
+
+    class Stopping(ThreadPoolExecutor):
+        def submit(self, *call):
+            if moment == "before":
+                events.stop()
+                return super().submit(*call)  # raises: the pool was shut down
+            never_begun: Future = Future()
+            never_begun.cancel()
+            return never_begun
+
+    monkeypatch.setattr("dmsjournal.feed.iterators.ThreadPoolExecutor", Stopping)
+    with dj.FeedIterator(Source(written), ALL) as events:
+        assert list(events) == []
 
 
 def test_the_next_page_is_read_meanwhile(written: dj.Journal, kind) -> None:
