@@ -1,7 +1,8 @@
 """What an extract costs: the package's, beside one task of Spark's that reads the same columns, and beside COPY, in one run.
 
-The history is one event a document. The extract's time is all of it: plan, read, Parquet, count, flush to the disk, checkpoint; the
-plain read writes Parquet too, COPY one file. Memory is the driver's after each extract, at a tenth of the documents and at all.
+The history is one event a document. A planned read is plan, read and Parquet of the same columns as the plain one's; the extract's
+time is all of it: plan, read, Parquet by resource, count, flush to the disk, checkpoint. COPY writes one file. Memory is the
+driver's after each extract, at a tenth of the documents and at all.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ from benchmarks.report import Table
 from dmsjournal import migrating
 from dmsjournal.spark.extracting import Request, extract
 from dmsjournal.spark.jdbc import jdbc_options
+from dmsjournal.spark.reading import read
 from dmsjournal.spark.session import local_session
+from dmsjournal.windows import Window
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,9 @@ class Options:
 def measure(url: str, options: Options) -> tuple[list[Table], Facts]:
     """The table of seconds a row."""
     rows = Table(
-        f"a row of {options.documents:,}, to Parquet", ("extract", "plain", "COPY"), (("plain", "extract"), ("COPY", "extract"))
+        f"a row of {options.documents:,}, to Parquet",
+        ("planned", "extract", "plain", "COPY"),
+        (("planned", "plain"), ("planned", "COPY"), ("extract", "plain"), ("extract", "COPY")),
     )
     migrating.upgrade(url)
     build(url, options.documents)
@@ -54,6 +59,7 @@ def measure(url: str, options: Options) -> tuple[list[Table], Facts]:
         for repetition in range(options.repeat):
             for name, request in (("a window", whole), ("in full", Request(full=True))):
                 variants: dict[str, Callable[[Path], None]] = {
+                    "planned": partial(_planned, spark, url, request),
                     "extract": partial(_extract, spark, url, request),
                     "plain": partial(_plain, spark, url),
                     "COPY": partial(_copy, url),
@@ -84,6 +90,12 @@ def _timed(work: Callable[[Path], None]) -> float:
 
 def _extract(spark: SparkSession, url: str, request: Request, folder: Path) -> None:
     extract(url, folder, lambda: spark, request, body=False)
+
+
+def _planned(spark: SparkSession, url: str, request: Request, folder: Path) -> None:
+    window = None if request.full else Window(request.min, request.max)
+    with read(spark, url, window=window, full=request.full) as reading:
+        reading.changes().write.parquet(f"file://{folder}")
 
 
 def _plain(spark: SparkSession, url: str, folder: Path) -> None:

@@ -19,7 +19,6 @@ from dmsjournal.errors import InvalidRequest
 from dmsjournal.fingerprints import Fingerprint
 from dmsjournal.journal import connect
 from dmsjournal.spark.applying import Format, table_in
-from dmsjournal.spark.extracting import resource_names
 from dmsjournal.spark.folders import folder_of
 from dmsjournal.spark.manifests import Settings, State
 from dmsjournal.spark.reading import read
@@ -104,8 +103,7 @@ def _database(spark: SparkSession, url: str | sa.URL, settings: Settings, versio
     """
     with read(spark, url, settings.chosen, full=True) as reading:
         documents = reading.changes(body=settings.body, derived=settings.etag)
-        resources = resource_names(spark, reading)
-        kept = documents.where(F.col("change_version") <= version).join(F.broadcast(resources), "resource_key_id", "left")
+        kept = documents.where(F.col("change_version") <= version).withColumn("resource", reading.resource())
         found = _hashed(kept, settings).persist()
         found.count()
     try:

@@ -65,7 +65,7 @@ class DeltaTable:
         for left in self.folder.glob(".making-*"):
             shutil.rmtree(left, ignore_errors=True)
         try:
-            parquet.write(self._changed(spark, rows, afresh), making, by_resource=False)
+            parquet.write(making, self._changed(spark, rows, afresh), by_resource=False)
             self._commit(making, state, afresh)
         except DeltaError as error:
             raise Unavailable(f"the Delta table could not be written: {error}", "run it again, once the reason is gone") from error

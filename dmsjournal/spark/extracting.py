@@ -6,19 +6,17 @@ docs/how-it-works.md, Extracts.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import reduce
 from pathlib import Path
 from typing import Literal
 from uuid import uuid4
 
 import sqlalchemy as sa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import dmsjournal
@@ -35,12 +33,6 @@ from dmsjournal.spark.reading import Reading, read
 from dmsjournal.spark.runs import Output, Run
 from dmsjournal.spark.watching import Progress, watched
 from dmsjournal.windows import Window
-
-# Of each Parquet file, besides what an output asks for; its resource is its folder's name.
-COLUMNS = (
-    *("_change_type", "_commit_version", "_commit_timestamp", "resource_key_id"),
-    *("document_id", "document_uuid", "key_values", "old_key_values"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,13 +169,13 @@ def _write(
     ):
         if reading.plan.last < work.first:
             return None
-        rows = _rows(spark, reading, settings)
+        rows = _rows(reading, settings)
         if kept.settings() is None:
             kept.begin(settings)
         making = kept.make()
-        parquet.write(rows, making)
+        parquet.write(making, *rows)
     resources = frozenset(str(resource) for resource in reading.plan.resources)
-    schema = {field.name: field.dataType.simpleString() for field in rows.schema}
+    schema = {field.name: field.dataType.simpleString() for field in rows[0].schema}
     return _Written(making, reading.plan.last, reading.horizon, resources, schema)
 
 
@@ -281,27 +273,21 @@ def _with_remedy() -> Iterator[None]:
         raise
 
 
-def _rows(spark: SparkSession, reading: Reading, settings: Settings) -> DataFrame:
-    """All rows of a run, with the columns of its Parquet files; `resource` is its folders' name."""
+def _rows(reading: Reading, settings: Settings) -> list[DataFrame]:
+    """All rows of a run, by their kind, each with the columns of its Parquet files; `resource` is its folders' name."""
     wanted = ["body"] * settings.body + ["etag", "last_modified"] * settings.etag
-    frames = [_typed(reading.changes(body=settings.body, derived=settings.etag), "upsert", "key_values", wanted)]
+    changes = reading.changes(body=settings.body, derived=settings.etag)
+    frames = [_typed(reading, changes, "upsert", "key_values", wanted)]
     if isinstance(reading.plan, Plan):  # what is read in full has neither
-        frames.append(_typed(reading.deletes(), "delete", "key_values", []))
-        frames.append(_typed(reading.key_changes(), "key_change", "new_key_values", []))
-    rows = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames)
-    named = rows.join(F.broadcast(resource_names(spark, reading)), "resource_key_id", "left")
-    return named.select(*COLUMNS, *wanted, "resource")
+        frames.append(_typed(reading, reading.deletes(), "delete", "key_values", wanted))
+        frames.append(_typed(reading, reading.key_changes(), "key_change", "new_key_values", wanted))
+    return frames
 
 
-def resource_names(spark: SparkSession, reading: Reading) -> DataFrame:
-    """The resources of a reading: resource_key_id, resource. As text, since executors need no Python to read that."""
-    names = [{"resource_key_id": number, "resource": str(resource)} for resource, number in reading.plan.resources.items()]
-    listed = F.from_json(F.lit(json.dumps(names)), "array<struct<resource_key_id: smallint, resource: string>>")
-    return spark.range(1, numPartitions=1).select(F.inline(listed))
+def _typed(reading: Reading, frame: DataFrame, change_type: str, key_values: str, wanted: list[str]) -> DataFrame:
+    def or_null(name: str, kind: str) -> Column:
+        return F.col(name) if name in frame.columns else F.lit(None).cast(kind).alias(name)
 
-
-def _typed(frame: DataFrame, change_type: str, key_values: str, wanted: list[str]) -> DataFrame:
-    old = F.col("old_key_values") if change_type == "key_change" else F.lit(None).cast("string")
     return frame.select(
         F.lit(change_type).alias("_change_type"),
         F.col("change_version").alias("_commit_version"),
@@ -310,6 +296,7 @@ def _typed(frame: DataFrame, change_type: str, key_values: str, wanted: list[str
         "document_id",
         "document_uuid",
         F.col(key_values).alias("key_values"),
-        old.alias("old_key_values"),
-        *wanted,
+        or_null("old_key_values", "string"),
+        *(or_null(name, "timestamp" if name == "last_modified" else "string") for name in wanted),
+        reading.resource().alias("resource"),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import sqlalchemy as sa
 
@@ -62,26 +62,21 @@ def jdbc_options(url: str | sa.URL) -> dict[str, str]:
         raise UnsupportedCapability(
             f"{', '.join(sorted(unknown))} in a URL for Spark", f"the settings it can pass on are {', '.join(words)}"
         )
+    settings = {words[name]: value for name, value in given.items()}
     host = parsed.host or "localhost"
     host = f"[{host}]" if ":" in host else host  # an IPv6 address
-    own: dict[str, str | None]
-    if engine == "postgres":
-        own = {
-            "url": f"jdbc:postgresql://{host}:{parsed.port or 5432}/{quote(parsed.database or '', safe='')}",
-            "ApplicationName": "dmsjournal",
-        }
-    else:
-        own = {
-            "url": f"jdbc:sqlserver://{host}" + (f":{parsed.port}" if parsed.port else ""),
-            "databaseName": parsed.database,
-            "applicationName": "dmsjournal",
-        }
-    options = {
-        **own,
+    options: dict[str, str | None] = {
         "driver": DRIVERS[engine][0],
         "fetchsize": str(FETCH_SIZE),
         "user": parsed.username,
         "password": parsed.password,
-        **{words[name]: value for name, value in given.items()},
     }
+    if engine == "postgres":
+        # in the URL, as Spark makes the names of options lower case where there are predicates, and the driver then knows them not
+        settings = {"ApplicationName": "dmsjournal"} | settings
+        database = quote(parsed.database or "", safe="")
+        options["url"] = f"jdbc:postgresql://{host}:{parsed.port or 5432}/{database}?{urlencode(settings, quote_via=quote)}"
+    else:
+        options["url"] = f"jdbc:sqlserver://{host}" + (f":{parsed.port}" if parsed.port else "")
+        options |= {"databaseName": parsed.database, "applicationName": "dmsjournal", **settings}
     return {name: value for name, value in options.items() if value is not None}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -105,6 +106,17 @@ class Reading:
         later = [_version > version]
         found = [self._frame(source, later).select("document_id") for source in ("changes", "deletes")]
         return found[0].union(found[1]).distinct()
+
+    def resource(self) -> Column:
+        """The name of a row's resource, by its resource_key_id; null of one that is not in the plan.
+
+        A look into a list that Spark makes once: a join costs each row more than the rest of its way. As text, since executors need
+        no Python to read that.
+        """
+        names = {number: str(resource) for resource, number in self.plan.resources.items()}
+        first, last = min(names, default=0), max(names, default=0)
+        listed = F.from_json(F.lit(json.dumps([names.get(number) for number in range(first, last + 1)])), "array<string>")
+        return F.get(listed, F.col("resource_key_id") - F.lit(first))
 
     def refuse_expired(self) -> None:
         """Raises CheckpointExpired where what was read may have been pruned meanwhile: `read` calls it at the end of its block.

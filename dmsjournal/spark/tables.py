@@ -72,7 +72,7 @@ class ParquetTable:
         generations = self.folder / "_generations"
         making = generations / f".making-{uuid4().hex}"
         # one task a resource, and more where it is large, so that it does not become many small files
-        parquet.write(after.hint("rebalance", F.col("resource")), making)
+        parquet.write(making, after.hint("rebalance", F.col("resource")))
         manifests.write(making / "_table.json", state)
         name = f"{state.version:019}-{uuid4().hex[:8]}"
         publish(making, generations / name)

@@ -341,23 +341,34 @@ def test_the_password_is_in_no_plan_and_no_error(spark: SparkSession, history: s
     assert password not in "".join(capfd.readouterr())
 
 
+@pytest.mark.parametrize(("configured", "worked_with"), [("4MB", "32MB"), ("96MB", "96MB")])
+def test_a_task_says_who_it_is_and_has_the_memory_for_its_join(
+    spark: SparkSession, history: str, configured: str, worked_with: str
+) -> None:
+    """And the database's own memory where that is more."""
+    run(history, f"ALTER DATABASE {sa.make_url(history).database} SET work_mem = '{configured}'")
+    asked = "(SELECT current_setting('application_name') AS who, current_setting('work_mem') AS memory) AS settings"
+    named = sa.make_url(history).update_query_dict({"application_name": "the job & I"})
+    for url, who in ((history, "dmsjournal"), (named, "the job & I")):
+        with read(spark, url) as reading:
+            options = dict(reading._options)
+            [row] = spark.read.jdbc(options.pop("url"), asked, predicates=["1 = 1"], properties=options).collect()
+        assert (row.who, row.memory) == (who, worked_with)
+
+
 def test_the_password_is_no_part_of_the_jdbc_url() -> None:
-    options = jdbc_options("postgresql+psycopg://me:p%40ss:word@[::1]:5433/my%20db?sslmode=verify-full&connect_timeout=5")
+    options = jdbc_options("postgresql+psycopg://me:p%40ss:word@[::1]:5433/my%20db?sslmode=verify-full&connect_timeout=5&options=-c%20jit%3Doff")
     assert options.pop("password") == "p@ss:word"
     assert options == {
-        "url": "jdbc:postgresql://[::1]:5433/my%20db",
+        "url": "jdbc:postgresql://[::1]:5433/my%20db?ApplicationName=dmsjournal&sslmode=verify-full&connectTimeout=5&options=-c%20jit%3Doff",
         "driver": "org.postgresql.Driver",
         "fetchsize": "10000",
         "user": "me",
-        "ApplicationName": "dmsjournal",
-        "sslmode": "verify-full",
-        "connectTimeout": "5",
     }
     assert jdbc_options("postgresql:///db") == {
-        "url": "jdbc:postgresql://localhost:5432/db",
+        "url": "jdbc:postgresql://localhost:5432/db?ApplicationName=dmsjournal",
         "driver": "org.postgresql.Driver",
         "fetchsize": "10000",
-        "ApplicationName": "dmsjournal",
     }
     assert jdbc_options("mssql+pyodbc://sa:p%3Bss@host:1433/my db?driver=ODBC+Driver+18&Encrypt=no&TrustServerCertificate=yes") == {
         "url": "jdbc:sqlserver://host:1433",
