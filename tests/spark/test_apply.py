@@ -68,12 +68,11 @@ def test_a_table_equals_the_database_after_any_number_of_runs(chain: Chain, jour
     chain.extract()
     assert chain.apply().version == newest(journal)
     assert chain.state() == state_of_database(chain.url)
-    for seed, runs in enumerate([1, 2]):  # two runs are folded at once
-        for number in range(runs):
-            change(chain.url, random.Random(f"{seed} {number}"), 40)
-            chain.extract()
-        assert len(chain.apply().runs) == runs
-        assert chain.state() == state_of_database(chain.url)
+    for seed in range(2):
+        change(chain.url, random.Random(seed), 40)
+        chain.extract()
+    assert len(chain.apply().runs) == 2  # folded at once
+    assert chain.state() == state_of_database(chain.url)
     found = chain.compare()
     assert (found.differences, found.compared.documents) == ([], len(chain.state()))
     before = sorted(chain.table.rglob("*.parquet"))

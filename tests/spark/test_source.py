@@ -308,6 +308,7 @@ class OldSource(DmsJournal):
         return WholeStreamReader(self._asked, rows.checked_schema(schema))
 
 
+@pytest.mark.long
 def test_the_form_before_4_2_runs(
     spark: SparkSession, url: str, journal: dj.Journal, connections, plans: list[int], tmp_path: Path
 ) -> None:

