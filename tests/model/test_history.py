@@ -704,7 +704,7 @@ def no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
 @OPTIONS
 def test_random_histories(url: str, options: list[str]) -> None:
     migrating.upgrade(url, options=options)
-    wanted = 20 if options else 50  # the long runs try more
+    wanted = 8 if options else 20  # the long runs try more
     assert run(url, wanted, 20) >= wanted
 
 
