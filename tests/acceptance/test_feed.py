@@ -6,6 +6,7 @@ import pytest
 
 import dmsjournal as dj
 from dmsjournal import statements
+from dmsjournal.feed import times
 from dmsjournal.feed.partitions import bucket_of
 from tests.feeds import after, journaled, told, walk
 from tests.helpers import PLAN, SCHOOL, STUDENT, change_content, change_identity, commit, document, newest, write
@@ -131,6 +132,20 @@ def test_a_time_that_reaches_below_the_floor_is_expired(written: dj.Journal, con
     at = dj.FeedRequest(start=dj.AtTime(events[7].timestamp))
     first = next(e.change_version for e in events if e.timestamp >= events[7].timestamp)
     assert written.read_changes(at).events[0].change_version == first
+
+
+def test_a_time_that_a_prune_passes_while_it_is_looked_for_is_expired(written: dj.Journal, monkeypatch) -> None:
+    """The journal's first prune: none had been before, when reading began."""
+    events, _ = walk(written, ALL)
+    found = times.first_at
+
+    def pruned_before(*arguments):
+        written.prune(events[4].change_version)
+        return found(*arguments)
+
+    monkeypatch.setattr(times, "first_at", pruned_before)
+    with pytest.raises(dj.CheckpointExpired):
+        written.read_changes(dj.FeedRequest(start=dj.AtTime(events[2].timestamp)))
 
 
 @pytest.mark.parametrize("size", [1, 500])
