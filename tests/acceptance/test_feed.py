@@ -80,6 +80,22 @@ def test_an_id_that_lives_again_is_told_apart_by_its_uuid(journal: dj.Journal, c
     assert [event.key.key_values["schoolId"] for event in events] == [1, 2, 2, 3, 4]
 
 
+def test_a_document_that_lives_again_under_its_uuid_has_each_lifes_keys(journal: dj.Journal, connections) -> None:
+    [first] = write(journal, document(SCHOOL, 1))
+    uuid = commit(connections[0], "SELECT DocumentUuid FROM dms.Document")[0][0]
+    with journal.write() as tx:
+        tx.delete(SCHOOL, {"schoolId": 1})
+    values = f"({first}, '{uuid}', {journal.resources()[SCHOOL]}, '{{\"schoolId\":2}}')"
+    again = f"INSERT INTO dms.Document (DocumentId, DocumentUuid, ResourceKeyId, KeyValues) VALUES {values}"
+    allowed = {"mssql": f"SET IDENTITY_INSERT dms.Document ON; {again}; SET IDENTITY_INSERT dms.Document OFF"}
+    commit(connections[0], allowed.get(connections[0].dialect.name, again))
+    with journal.write() as tx:
+        tx.rekey(SCHOOL, {"schoolId": 2}, {"schoolId": 3})
+    events, _ = walk(journal, ALL)
+    assert len({event.key.document_uuid for event in events}) == 1
+    assert [event.key.key_values["schoolId"] for event in events] == [1, 1, 2, 3]
+
+
 def test_what_is_not_committed_is_not_told_nor_passed(written: dj.Journal, connections) -> None:
     page = written.read_changes(ALL)
     with connections[0].begin():
