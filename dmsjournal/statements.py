@@ -65,7 +65,7 @@ def literal(engine: str, clause: sa.ClauseElement) -> str:
 
 def rows(values: object) -> str:
     """Rows as a JSON parameter, which both engines read as a set. Decimals are written as the numbers they are."""
-    return _ENCODER.encode(values).decode("utf-8")
+    return encoded(_ENCODER.encode, values).decode("utf-8")
 
 
 def rows_of_text(values: list[Any]) -> str:
@@ -87,7 +87,7 @@ def _with_text(row: dict[str, Any]) -> dict[str, Any]:
 
 def canonical_json(text: bytes) -> bytes:
     """JSON with names in order, no blanks, and numbers without the zeros at their ends: equal where a database compares equal."""
-    return _IN_ORDER.encode(_decoded(text, _CANONICAL, _canonical_number))
+    return encoded(_IN_ORDER.encode, _decoded(text, _CANONICAL, _canonical_number))
 
 
 def _canonical_number(text: str) -> int | Decimal:
@@ -101,6 +101,14 @@ _ENCODER = msgspec.json.Encoder(decimal_format="number")
 _IN_ORDER = msgspec.json.Encoder(decimal_format="number", order="deterministic")
 _CANONICAL = msgspec.json.Decoder(float_hook=_canonical_number)
 _DECODER = msgspec.json.Decoder(float_hook=Decimal)  # 7.20 stays 7.20
+
+
+def encoded(encode: Callable[[Any], bytes], value: Any) -> bytes:
+    """The value as JSON, nested however deep: what a database holds, another program may have written."""
+    try:
+        return encode(value)
+    except RecursionError:
+        return bytes(in_a_deep_thread(lambda: encode(value)))
 
 
 def decoded(text: str | bytes) -> Any:

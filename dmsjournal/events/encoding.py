@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from decimal import Decimal
+from functools import partial
 from typing import Any, Literal
 
 import msgspec
@@ -20,15 +21,7 @@ def encoder(hook: Hook | None = None, *, in_order: bool = False) -> Callable[[An
     `in_order`: names in their order, so that equal documents are equal texts.
     """
     order: Literal["deterministic"] | None = "deterministic" if in_order else None
-    encode = msgspec.json.Encoder(decimal_format="number", enc_hook=hook, order=order).encode
-
-    def encoded(value: Any) -> bytes:
-        try:
-            return encode(value)
-        except RecursionError:  # what a database holds, another program may have written
-            return bytes(statements.in_a_deep_thread(lambda: encode(value)))
-
-    return encoded
+    return partial(statements.encoded, msgspec.json.Encoder(decimal_format="number", enc_hook=hook, order=order).encode)
 
 
 def checked_json(value: Any) -> Any:

@@ -21,10 +21,10 @@ from dmsjournal.resources import ResourceKey
 
 
 class Key(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Which document an event is of."""
+    """Which document an event is of. `key_values` is an object, unless another program wrote something else; None: not known."""
 
     document_uuid: UUID | None = None
-    key_values: dict[str, Any] | None = None
+    key_values: Any = None
     document_id: int | None = None
 
 
@@ -51,10 +51,9 @@ class FeedRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @classmethod
     def of(cls, event: FeedEventLike) -> FeedRecord:
         """The record of an event, whichever provider it comes from. Raises InvalidRequest."""
-        key_values = event.key.key_values
         return cls(
             event_id=event.event_id,
-            key=Key(event.key.document_uuid, None if key_values is None else dict(key_values), event.key.document_id),
+            key=Key(event.key.document_uuid, shapes.key_of(event), event.key.document_id),
             resource=event.resource,
             type=shapes.operation_of(event),
             timestamp=event.timestamp.astimezone(UTC),

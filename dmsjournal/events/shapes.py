@@ -80,8 +80,13 @@ def version_of(event: FeedEventLike) -> int:
 def entity_id_of(event: FeedEventLike) -> UUID:
     """The document's uuid; where it has none, one made of its resource and its key or id, always the same."""
     key = event.key
-    named = key.document_id if key.key_values is None else dict(key.key_values)
-    return entity_id(key.document_uuid, event.resource, named)
+    named = key_of(event)
+    return entity_id(key.document_uuid, event.resource, key.document_id if named is None else named)
+
+
+def key_of(event: FeedEventLike) -> Any:
+    """The key values as JSON has them, None where they are not known; no object where another program has written them so."""
+    return _plain(event.key.key_values)
 
 
 def entity_id(document_uuid: UUID | None, resource: ResourceKey, named: object) -> UUID:
@@ -98,5 +103,5 @@ def images_of(event: FeedEventLike) -> tuple[Any, Any]:
     return (None, None) if state is None else (_plain(state.before), _plain(state.after))
 
 
-def _plain(image: Any) -> Any:
-    return image if isinstance(image, dict) or not isinstance(image, Mapping) else dict(image)
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, dict) or not isinstance(value, Mapping) else dict(value)

@@ -89,6 +89,8 @@ class AsyncFeedIterator:
 
     async def _read_pages(self) -> AsyncIterator[FeedPage]:
         self._loop, self._stopped = asyncio.get_running_loop(), asyncio.Event()
+        if self._is_stopped:  # before there was an event to set
+            return
         self.token = await _called(self._checkpoint.load) if self._checkpoint is not None else None
         request = begun(self._request, self.token)
         self._coming = asyncio.create_task(self._read(request))

@@ -191,9 +191,10 @@ class _Page:
         start = self.request.start
         if isinstance(start, FromToken):
             return _place_of(self.belonging.cursor(start.token), start.token)
-        if isinstance(start, AfterVersion):
-            return _Place(Cursor(start.version, HIGHEST_ID))
-        before = max(self.state.floor, self.generation.begins_after if self.generation else 0)
+        begins_after = self.generation.begins_after if self.generation else 0
+        if isinstance(start, AfterVersion):  # what lies before its beginning is its parents'
+            return _Place(Cursor(max(start.version, begins_after), HIGHEST_ID))
+        before = max(self.state.floor, begins_after)
         if isinstance(start, Now):
             before = max(before, self.horizon)
         elif isinstance(start, AtTime):
@@ -202,9 +203,9 @@ class _Page:
 
     def _before(self, start: AtTime) -> int:
         """The version before the first event at a time. Raises CheckpointExpired where such an event may have been pruned."""
-        floor = self.state.floor
-        version = times.first_at(self.session, floor, self.horizon, start.at)
+        version = times.first_at(self.session, self.state.floor, self.horizon, start.at)
         following = self.horizon + 1 if version is None else version
+        floor = _State.read(self.session).floor  # read after what was looked for: a prune may have taken that meanwhile
         if floor > 0 and not times.is_preceded(self.session, floor, following):
             raise CheckpointExpired(floor, floor + 1)
         return following - 1

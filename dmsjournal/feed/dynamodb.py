@@ -6,6 +6,7 @@ and its children, not all of them. `change_version` is the record's sequence num
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -39,6 +40,7 @@ _TYPES = {"INSERT": FeedEventType.CREATE, "MODIFY": FeedEventType.UPDATE, "REMOV
 _EXPIRED = {"TrimmedDataAccessException"}
 _RETRIED = {"InternalServerError", "LimitExceededException", "ThrottlingException", "RequestLimitExceeded", "ServiceUnavailable"}
 _READ = "read"  # of a shard that was read to its end
+_PLACE = re.compile(r"[0-9]*(@[0-9]{1,10})?", re.ASCII)
 
 
 def connect(url: str, **options: Any) -> DynamoDBFeed:
@@ -73,6 +75,7 @@ class DynamoDBFeed:
 
     def __init__(self, tables: Any, streams: Any, table: str) -> None:
         self._streams, self._table = streams, table
+        self._empty: dict[str, tuple[str, str]] = {}  # of a shard that gave nothing: its place, and the iterator that goes on
         with _translated(table):
             described_table = tables.describe_table(TableName=table)["Table"]
         self._arn: str = described_table.get("LatestStreamArn", "")
@@ -160,7 +163,10 @@ def _partition(shard: _Shard, shards: Mapping[str, _Shard]) -> FeedPartition:
 
 @dataclass(slots=True)
 class _Place:
-    """How far a shard was read: nothing (""), a sequence number, to its end ("read"), or from a time on ("@" and seconds)."""
+    """How far a shard was read: nothing (""), a sequence number, or to its end ("read").
+
+    "@" and seconds follow where what is older than that time is left out, and may still come.
+    """
 
     text: str = ""
 
@@ -170,11 +176,18 @@ class _Place:
 
     @property
     def since(self) -> datetime | None:
-        return datetime.fromtimestamp(int(self.text[1:]), UTC) if self.text.startswith("@") else None
+        _, _, seconds = self.text.partition("@")
+        return datetime.fromtimestamp(int(seconds), UTC) if seconds else None
 
     @property
     def after(self) -> str | None:
-        return self.text if self.text.isdigit() else None
+        number, _, _ = self.text.partition("@")
+        return number if number.isdigit() else None
+
+    def behind(self, last: Mapping[str, Any]) -> _Place:
+        """The place behind a record."""
+        is_older = self.since is not None and last["ApproximateCreationDateTime"] < self.since
+        return _Place(last["SequenceNumber"] + (f"@{self.text.partition('@')[2]}" if is_older else ""))
 
 
 class _Page:
@@ -190,7 +203,9 @@ class _Page:
             )
         self.one = scope.id if isinstance(scope, PhysicalPartition) else None
         self.belonging = self._belonging(described(scope))
-        self.places = self._begin()
+        self.hour = _hour()
+        self.places = self._begin()  # in the order in which to read them: what gave records goes to the end
+        self.looked: set[str] = set()
         self.events: list[FeedEvent] = []
         self.scanned = 0
         self.has_ended_a_shard = False  # what follows it is for the next page
@@ -200,6 +215,8 @@ class _Page:
         if not isinstance(self.request.start, Now):
             for shard in self._readable():
                 self._read_shard(shard)
+            if all(id_ in self.looked or place.is_read or place.after for id_, place in self.places.items()):
+                self.hour = _hour()
         retired = self.one is not None and self.places[self.one].is_read
         return FeedPage(
             events=self.events,
@@ -214,9 +231,11 @@ class _Page:
         return Belonging(PROVIDER, self.feed._arn, scope, self.request.filters.described())
 
     def _token(self, belonging: Belonging, places: Mapping[str, _Place]) -> str:
-        """With the hour: what a token that is older than the retention has not read may be trimmed, a shard that came since too."""
-        hour = int(_now().timestamp()) // 3600
-        return belonging.token([hour, *(text for id_, place in sorted(places.items()) for text in (id_, place.text))])
+        """With the hour in which every shard that has no number yet was looked at: a day later what it has may be trimmed.
+
+        What a shard has that came since may be, too.
+        """
+        return belonging.token([self.hour, *(text for id_, place in places.items() for text in (id_, place.text))])
 
     def _begin(self) -> dict[str, _Place]:
         """The places that the request starts from. Shards that came since are read from their beginning."""
@@ -235,36 +254,58 @@ class _Page:
         if not is_whole or not all(_is_place(text) for text in texts[1::2]):
             raise InvalidRequest("token", cursor, "its cursor is none of this provider's: start anew")
         kept = {id_: _Place(text) for id_, text in zip(texts[::2], texts[1::2], strict=True)}
-        is_old = isinstance(hour, int) and _now().timestamp() >= hour * 3600 + RETENTION.total_seconds()
+        self.hour = hour if isinstance(hour, int) else 0
+        is_old = _now().timestamp() >= self.hour * 3600 + RETENTION.total_seconds()
         for id_, place in kept.items():
             if is_old or (id_ not in self.shards and not place.is_read):
                 raise CheckpointExpired(int(place.after or 0), self._oldest())
-        return {id_: kept.get(id_, _Place()) for id_ in wanted}
+        come = [id_ for id_ in wanted if id_ not in kept]
+        return {id_: _Place() for id_ in come} | {id_: place for id_, place in kept.items() if id_ in wanted}
 
     def _oldest(self) -> int:
         return min((shard.first for shard in self.shards.values() if shard.first is not None), default=0)
 
     def _readable(self) -> list[str]:
         partitions = [_partition(shard, self.shards) for id_, shard in self.shards.items() if id_ in self.places]
-        return [p.id for p in readable(partitions, {id_ for id_, place in self.places.items() if place.is_read})]
+        found = {p.id for p in readable(partitions, {id_ for id_, place in self.places.items() if place.is_read})}
+        return [id_ for id_ in self.places if id_ in found]
 
     def _read_shard(self, id_: str) -> None:
         room = self.request.max_page_size - len(self.events)
         if room < 1:
             return
         place = self.places[id_]
-        answer = self.feed._streams.get_records(ShardIterator=self._iterator(id_, place), Limit=min(room, MOST_RECORDS))
+        answer = self._records(id_, place, min(room, MOST_RECORDS))
         records = answer["Records"]
+        self.looked.add(id_)
         self.scanned += len(records)
         since = place.since
         for record in records:
             if since is None or record["dynamodb"]["ApproximateCreationDateTime"] >= since:
                 self._take(id_, record)
         if records:
-            self.places[id_] = _Place(records[-1]["dynamodb"]["SequenceNumber"])
+            del self.places[id_]
+            self.places[id_] = place.behind(records[-1]["dynamodb"])
         if not answer.get("NextShardIterator"):  # closed, and there is no more
             self.places[id_] = _Place(_READ)
             self.has_ended_a_shard = True
+
+    def _records(self, id_: str, place: _Place, most: int) -> Mapping[str, Any]:
+        """The next records of a shard. There may be some behind an answer without any: a closed shard is read on at once.
+
+        An open one is asked from there the next time, by whoever reads from the same place.
+        """
+        text, iterator = self.feed._empty.pop(id_, ("", ""))
+        if not iterator or text != place.text:
+            iterator = self._iterator(id_, place)
+        while True:
+            answer: Mapping[str, Any] = self.feed._streams.get_records(ShardIterator=iterator, Limit=most)
+            iterator = answer.get("NextShardIterator") or ""
+            if answer["Records"] or not iterator:
+                return answer
+            if self.shards[id_].last is None:
+                self.feed._empty[id_] = (place.text, iterator)
+                return answer
 
     def _iterator(self, id_: str, place: _Place) -> str:
         """Where to read a shard from. A place in time reads from the beginning: earlier records are left out one by one."""
@@ -314,10 +355,12 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
+def _hour() -> int:
+    return int(_now().timestamp()) // 3600
+
+
 def _is_place(text: str) -> bool:
-    return text in ("", _READ) or (
-        text.isascii() and (text.isdigit() or (text[:1] == "@" and text[1:].isdigit() and len(text) < 12))
-    )
+    return text == _READ or _PLACE.fullmatch(text) is not None
 
 
 def _plain(attributes: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
 from types import TracebackType
 from typing import TypeVar
 
@@ -132,13 +132,12 @@ class FeedIterator:
     def _result(self, coming: Future[FeedPage] | None) -> FeedPage | None:
         """The page once it is there, None where the iterator was stopped."""
         while coming is not None and not self._stopped.is_set():
+            if not wait([coming], _LOOK).done:  # and not result(_LOOK), whose TimeoutError may be the page's own, or too late
+                continue
             try:
-                return coming.result(_LOOK)
+                return coming.result()
             except CancelledError:  # stopped before the thread took it up
                 return None
-            except TimeoutError:
-                if coming.done():
-                    raise
         return None
 
     def _read(self, request: FeedRequest) -> FeedPage:
@@ -148,9 +147,9 @@ class FeedIterator:
             try:
                 page = self._source.read_changes(request)
             except Unavailable as error:
-                if time.monotonic() - began > self._patience or self._stopped.wait(wait := self._retries.wait()):
+                if time.monotonic() - began > self._patience or self._stopped.wait(pause := self._retries.wait()):
                     raise
-                logger.warning("the feed is unavailable (%s), asked again in %.1f s", error, wait, extra={"action": "feed_retry"})
+                logger.warning("the feed is unavailable (%s), asked again in %.1f s", error, pause, extra={"action": "feed_retry"})
             else:
                 self._retries.reset()
                 return page

@@ -9,7 +9,7 @@ from typing import get_args
 
 from dmsjournal.errors import InvalidRequest
 from dmsjournal.feed.events import FeedEventType
-from dmsjournal.feed.scopes import EntireCollection, FeedScope
+from dmsjournal.feed.scopes import EntireCollection, FeedScope, named
 from dmsjournal.feed.starts import Beginning, StartPosition
 from dmsjournal.resources import ResourceKey
 from dmsjournal.windows import checked_size
@@ -55,7 +55,11 @@ class FeedFilter:
 
     def described(self) -> str:
         """A text that is one filter's alone: what tokens are compared by."""
-        given = {name: sorted(map(str, values)) for name in ("types", "resources") if (values := getattr(self, name))}
+        given: dict[str, list[str]] = {}
+        if self.types is not None:
+            given["types"] = sorted(map(str, self.types))
+        if self.resources is not None:
+            given["resources"] = sorted(map(named, self.resources))
         return str(given)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -62,5 +63,10 @@ def described(scope: FeedScope) -> str:
     if isinstance(scope, PhysicalPartition):
         return f"partition {scope.id}"
     if isinstance(scope, LogicalPartition):
-        return f"document {scope.document_id}" if scope.resource is None else f"resource {scope.resource}"
+        return f"document {scope.document_id}" if scope.resource is None else f"resource {named(scope.resource)}"
     return "all"
+
+
+def named(resource: ResourceKey) -> str:
+    """A text that is one resource's alone, which str() is not: names that another program wrote may hold a slash."""
+    return json.dumps([resource.project_name, resource.resource_name, resource.resource_version])

@@ -48,7 +48,7 @@ class FromToken:
 
 @dataclass(frozen=True, slots=True)
 class AfterVersion:
-    """From the first event above a version, exclusive: everything up to it was read.
+    """From the first event above a version, exclusive: everything up to it was read. Not before a physical partition's beginning.
 
     A version remembers nothing of the history that it was read in, as a token does: only one that the database has never given is
     HistoryDiverged. Portability: not every provider can (`after_version`). Raises InvalidRequest.

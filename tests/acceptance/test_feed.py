@@ -6,6 +6,7 @@ import pytest
 
 import dmsjournal as dj
 from dmsjournal import statements
+from dmsjournal.feed import times
 from dmsjournal.feed.partitions import bucket_of
 from tests.feeds import after, journaled, told, walk
 from tests.helpers import PLAN, SCHOOL, STUDENT, change_content, change_identity, commit, document, newest, write
@@ -79,6 +80,22 @@ def test_an_id_that_lives_again_is_told_apart_by_its_uuid(journal: dj.Journal, c
     assert [event.key.key_values["schoolId"] for event in events] == [1, 2, 2, 3, 4]
 
 
+def test_a_document_that_lives_again_under_its_uuid_has_each_lifes_keys(journal: dj.Journal, connections) -> None:
+    [first] = write(journal, document(SCHOOL, 1))
+    uuid = commit(connections[0], "SELECT DocumentUuid FROM dms.Document")[0][0]
+    with journal.write() as tx:
+        tx.delete(SCHOOL, {"schoolId": 1})
+    values = f"({first}, '{uuid}', {journal.resources()[SCHOOL]}, '{{\"schoolId\":2}}')"
+    again = f"INSERT INTO dms.Document (DocumentId, DocumentUuid, ResourceKeyId, KeyValues) VALUES {values}"
+    allowed = {"mssql": f"SET IDENTITY_INSERT dms.Document ON; {again}; SET IDENTITY_INSERT dms.Document OFF"}
+    commit(connections[0], allowed.get(connections[0].dialect.name, again))
+    with journal.write() as tx:
+        tx.rekey(SCHOOL, {"schoolId": 2}, {"schoolId": 3})
+    events, _ = walk(journal, ALL)
+    assert len({event.key.document_uuid for event in events}) == 1
+    assert [event.key.key_values["schoolId"] for event in events] == [1, 1, 2, 3]
+
+
 def test_what_is_not_committed_is_not_told_nor_passed(written: dj.Journal, connections) -> None:
     page = written.read_changes(ALL)
     with connections[0].begin():
@@ -131,6 +148,20 @@ def test_a_time_that_reaches_below_the_floor_is_expired(written: dj.Journal, con
     at = dj.FeedRequest(start=dj.AtTime(events[7].timestamp))
     first = next(e.change_version for e in events if e.timestamp >= events[7].timestamp)
     assert written.read_changes(at).events[0].change_version == first
+
+
+def test_a_time_that_a_prune_passes_while_it_is_looked_for_is_expired(written: dj.Journal, monkeypatch) -> None:
+    """The journal's first prune: none had been before, when reading began."""
+    events, _ = walk(written, ALL)
+    found = times.first_at
+
+    def pruned_before(*arguments):
+        written.prune(events[4].change_version)
+        return found(*arguments)
+
+    monkeypatch.setattr(times, "first_at", pruned_before)
+    with pytest.raises(dj.CheckpointExpired):
+        written.read_changes(dj.FeedRequest(start=dj.AtTime(events[2].timestamp)))
 
 
 @pytest.mark.parametrize("size", [1, 500])

@@ -118,6 +118,22 @@ def test_another_scope_or_filter_is_told(written: dj.Journal) -> None:
         assert written.read_changes(dj.FeedRequest(start=start, item_state=item_state, max_page_size=size)).events
 
 
+def test_resources_that_are_spelled_alike_are_told_apart(written: dj.Journal, connections) -> None:
+    """Names that another program wrote may hold a slash."""
+    twins = [dj.ResourceKey("a/b", "c", "d"), dj.ResourceKey("a", "b/c", "d")]
+    for number, (project, name) in enumerate([("a/b", "c"), ("a", "b/c")], start=900):
+        commit(
+            connections[0],
+            "INSERT INTO dms.ResourceKey (ResourceKeyId, ProjectName, ResourceName, ResourceVersion)"
+            f" VALUES ({number}, '{project}', '{name}', 'd')",
+        )
+    scopes = [dj.FeedRequest(dj.LogicalPartition(twin)) for twin in twins]
+    filters = [dj.FeedRequest(filters=dj.FeedFilter(resources=[twin])) for twin in twins]
+    for (one, other), named in ((scopes, "another scope"), (filters, "another filter")):
+        with pytest.raises(dj.InvalidRequest, match=named):
+            written.read_changes(after(other, written.read_changes(one)))
+
+
 def fuzzed(token: str, other: str, rng: random.Random) -> str:
     """A token with something done to it: bits, characters, its text, its JSON."""
     text = bytearray(base64.urlsafe_b64decode(token))

@@ -187,6 +187,56 @@ def test_a_stop_around_the_asking_ends_it_as_any_other(written: dj.Journal, monk
         assert list(events) == []
 
 
+class Late(Future):
+    """A page that comes in the moment in which who waits for it gives up."""
+
+    def result(self, timeout=None):
+        try:
+            return super().result(timeout)
+        except TimeoutError:
+            super().result()
+            raise
+
+
+def test_a_page_that_comes_as_the_wait_for_it_ends_is_a_page(written: dj.Journal, monkeypatch) -> None:
+    class Pool(ThreadPoolExecutor):
+        def submit(self, *call):
+            made = super().submit(*call)
+            made.__class__ = Late
+            return made
+
+    class Slow(Source):
+        def read_changes(self, request: dj.FeedRequest) -> dj.FeedPage:
+            time.sleep(0.2)  # longer than one look
+            return super().read_changes(request)
+
+    monkeypatch.setattr("dmsjournal.feed.iterators.ThreadPoolExecutor", Pool)
+    with dj.FeedIterator(Slow(written), ALL, follow=False) as events:
+        assert len(list(events)) == 10
+
+
+def test_a_time_out_of_the_sources_own_is_raised(written: dj.Journal, kind) -> None:
+    with kind(Source(written, TimeoutError("the source's")), ALL) as events, pytest.raises(TimeoutError, match="the source's"):
+        next(events)
+
+
+def test_a_stop_before_the_first_page_ends_it_where_nothing_answers(written: dj.Journal, kind) -> None:
+    source = Source(written, *(dj.Unavailable("down", "wait") for _ in range(100)))
+    with kind(source, ALL, shortest_wait=8, longest_wait=8) as events:
+        events.stop()
+        pages = events.pages()
+        began = time.monotonic()
+        if kind is Twin:
+
+            async def ended() -> bool:
+                return await anext(pages, None) is None
+
+            assert events.loop.run_until_complete(asyncio.wait_for(ended(), 10))
+        else:
+            assert next(pages, None) is None
+        assert time.monotonic() - began < 5
+
+
 def test_the_next_page_is_read_meanwhile(written: dj.Journal, kind) -> None:
     source = Source(written)
     with kind(source, dj.FeedRequest(max_page_size=3)) as events:

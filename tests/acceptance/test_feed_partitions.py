@@ -5,7 +5,7 @@ import pytest
 import dmsjournal as dj
 from dmsjournal.feed import readable
 from dmsjournal.feed.partitions import bucket_of, hash_of
-from tests.feeds import after, told, walk
+from tests.feeds import after, journaled, told, walk
 from tests.helpers import STUDENT, change_content, document, newest, write
 
 ALL = dj.FeedRequest()
@@ -101,6 +101,17 @@ def test_now_on_a_retired_bucket_begins_its_children_now(written: dj.Journal, co
     assert page.partition_retired
     for child in page.child_partitions:
         assert walk(written, dj.FeedRequest(child.scope, dj.FromToken(child.token)))[0] == []
+
+
+def test_a_bucket_that_is_read_after_a_version_begins_at_its_beginning(written: dj.Journal, connections) -> None:
+    """What came before is its parents': read after one version, all buckets together have each event once."""
+    written.change_bucket_count(2)
+    change_content(connections[0], *DOCUMENTS)
+    for version in (0, 7, newest(written) - 3):
+        found: list[tuple[int, int, str]] = []
+        for partition in written.list_physical_partitions():
+            found += told(walk(written, dj.FeedRequest(partition.scope, dj.AfterVersion(version)))[0])
+        assert sorted(found) == journaled(connections[0], version)
 
 
 def test_a_child_that_is_pruned_before_it_was_read_is_expired(written: dj.Journal, connections) -> None:

@@ -18,8 +18,10 @@ class Streams:
         class TrimmedDataAccessException(Exception):
             pass
 
-    def __init__(self, shards: dict[str, tuple[str | None, list[int], bool]]) -> None:
+    def __init__(self, shards: dict[str, tuple[str | None, list[int], bool]], empty: int = 0) -> None:
         self.shards = shards
+        self.empty = empty  # answers without a record, before those that have some
+        self.times: dict[int, datetime] = {}
 
     def describe_table(self, TableName: str) -> dict[str, Any]:
         return {"Table": {"LatestStreamArn": "arn", "StreamSpecification": {"StreamViewType": "KEYS_ONLY"}}}
@@ -37,10 +39,12 @@ class Streams:
         return {"StreamDescription": {"Shards": told, **more}}
 
     def get_shard_iterator(self, ShardId: str, SequenceNumber: str = "-1", **_: str) -> dict[str, str]:
-        return {"ShardIterator": f"{ShardId} {SequenceNumber}"}
+        return {"ShardIterator": f"{ShardId} {SequenceNumber} {self.empty}"}
 
     def get_records(self, ShardIterator: str, Limit: int) -> dict[str, Any]:
-        name, number = ShardIterator.split(" ")
+        name, number, empty = ShardIterator.split(" ")
+        if int(empty):
+            return {"Records": [], "NextShardIterator": f"{name} {number} {int(empty) - 1}"}
         _, numbers, closed = self.shards[name]
         left = [n for n in numbers if n > int(number)]
         records = [
@@ -49,12 +53,13 @@ class Streams:
                 "dynamodb": {
                     "SequenceNumber": str(n),
                     "Keys": {"id": {"N": str(n)}},
-                    "ApproximateCreationDateTime": datetime.now(UTC),
+                    "ApproximateCreationDateTime": self.times.get(n, datetime.now(UTC)),
                 },
             }
             for n in left[:Limit]
         ]
-        return {"Records": records} | ({} if closed and len(left) <= Limit else {"NextShardIterator": "more"})
+        last = records[-1]["dynamodb"]["SequenceNumber"] if records else number
+        return {"Records": records} | ({} if closed and len(left) <= Limit else {"NextShardIterator": f"{name} {last} 0"})
 
     def close(self) -> None:
         pass
@@ -117,6 +122,56 @@ def test_what_is_trimmed_is_expired(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dynamodb, "_now", lambda: late)
     with pytest.raises(dj.CheckpointExpired):
         feed(**SPLIT).read_changes(after(dj.FeedRequest(), later))
+
+
+@pytest.mark.parametrize("size", [1, 2, 500])
+def test_now_leaves_out_what_was_there_however_many_pages_it_takes(size: int) -> None:
+    source = feed(a=(None, [1, 2, 3, 4, 5], False))
+    source._streams.times = dict.fromkeys(range(1, 6), datetime.now(UTC) - timedelta(hours=1))
+    request = dj.FeedRequest(max_page_size=size)
+    page = source.read_changes(dj.FeedRequest(start=dj.Now()))
+    source._streams.shards["a"][1].extend([6, 7])
+    found = []
+    while not (page := source.read_changes(after(request, page))).idle:
+        found += [e.change_version for e in page.events]
+    assert found == [6, 7]
+
+
+def test_a_busy_shard_does_not_keep_the_others_from_being_read() -> None:
+    source = feed(a=(None, [1], False), b=(None, [2], False))
+    found: list[int] = []
+    page = source.read_changes(dj.FeedRequest(max_page_size=1))
+    for number in range(3, 9):
+        source._streams.shards["a"][1].append(number)
+        found += [e.change_version for e in page.events]
+        page = source.read_changes(after(dj.FeedRequest(max_page_size=1), page))
+    assert 2 in found
+
+
+def test_a_shard_that_was_not_looked_at_for_a_day_is_expired(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its records may be trimmed, and nothing would tell: it is read from the oldest that is left."""
+    source = feed(a=(None, [1, 2, 3], False), b=("a", [9], False))  # b waits until a is read to its end
+    began = datetime.now(UTC)
+    page = source.read_changes(dj.FeedRequest(max_page_size=1))
+    for hours in (12, 25):
+        monkeypatch.setattr(dynamodb, "_now", lambda hours=hours: began + timedelta(hours=hours))
+        if hours == 12:
+            page = source.read_changes(after(dj.FeedRequest(max_page_size=1), page))
+    with pytest.raises(dj.CheckpointExpired):
+        source.read_changes(after(dj.FeedRequest(), page))
+
+
+@pytest.mark.parametrize("closed", [False, True], ids=["open", "closed"])
+def test_records_behind_answers_without_any_are_reached(closed: bool) -> None:
+    """A stream may answer with nothing several times before it comes to where its records are."""
+    source = feed(a=(None, [1, 2], closed))
+    source._streams.empty = 3
+    found: list[int] = []
+    page = source.read_changes(dj.FeedRequest())
+    for _ in range(4):
+        found += [e.change_version for e in page.events]
+        page = source.read_changes(after(dj.FeedRequest(), page))
+    assert found == [1, 2]
 
 
 def test_images_that_the_stream_has_not_are_told() -> None:

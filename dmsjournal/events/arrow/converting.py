@@ -68,7 +68,7 @@ def _feed_row(event: FeedEventLike) -> tuple[Operation, _Row, Any, Any]:
         resource.resource_version,
         event.timestamp,
         event.transaction_id,
-        _json(None if key.key_values is None else dict(key.key_values)),
+        _json(shapes.key_of(event)),
     )
     before, after = shapes.images_of(event)
     return shapes.operation_of(event), row, _json(before), _json(after)

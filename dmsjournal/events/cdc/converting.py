@@ -19,6 +19,7 @@ from dmsjournal.events.cdc.models import (
     event_type_of,
 )
 from dmsjournal.events.differences import MISSING, Difference, differences, is_within, top_level
+from dmsjournal.events.encoding import encoder
 from dmsjournal.events.shapes import FeedEventLike
 
 
@@ -183,13 +184,24 @@ class CdcConverter:
 
 
 def key_identifier(event: FeedEventLike) -> str | None:
-    """The document's key as text: the value where it is one, else `name=value` in the order of names, joined by commas."""
-    values = event.key.key_values
-    if not values:
+    """The document's key as text: the value where it is one, else `name=value` in the order of names, joined by commas.
+
+    A value that is an array or an object is told as JSON, and so is a key that is no object.
+    """
+    values = shapes.key_of(event)
+    if values is None or values == {}:
         return None
-    if len(values) == 1:
-        return str(next(iter(values.values())))
-    return ",".join(f"{name}={values[name]}" for name in sorted(values))
+    if not isinstance(values, dict):
+        return _told(values)
+    texts = {name: _told(value) for name, value in values.items()}
+    return next(iter(texts.values())) if len(texts) == 1 else ",".join(f"{name}={texts[name]}" for name in sorted(texts))
+
+
+def _told(value: Any) -> str:
+    return _encode(value).decode() if isinstance(value, list | dict) else str(value)
+
+
+_encode = encoder(in_order=True)
 
 
 def _known(**values: Any) -> dict[str, Any]:

@@ -88,12 +88,13 @@ page AS MATERIALIZED (
 events AS (
     SELECT page.number, page.ChangeVersion, page.DocumentId, page.ResourceKeyId, page.TransactionId, page.CreatedAt, page.Operation,
            coalesce(tombstone.DocumentUuid, document.DocumentUuid) AS DocumentUuid,
-           CASE WHEN page.Operation <> 'delete' AND later.DocumentUuid = coalesce(tombstone.DocumentUuid, document.DocumentUuid)
+           CASE WHEN later.DocumentUuid = coalesce(tombstone.DocumentUuid, document.DocumentUuid)
+                     AND (tombstone.ChangeVersion IS NULL OR later.ChangeVersion < tombstone.ChangeVersion)
                 THEN later.OldKeyValues ELSE coalesce(tombstone.KeyValues, document.KeyValues) END AS KeyValues,
            body.DocumentJson
     FROM page
     LEFT JOIN LATERAL (  -- the end of the lifetime that the event belongs to; a deleted document's own
-        SELECT DocumentUuid, KeyValues FROM dms.DocumentDeleteEvent
+        SELECT ChangeVersion, DocumentUuid, KeyValues FROM dms.DocumentDeleteEvent
         WHERE DocumentId = page.DocumentId AND ChangeVersion >= page.ChangeVersion
         ORDER BY DocumentId, ChangeVersion LIMIT 1
     ) AS tombstone ON true
@@ -101,8 +102,8 @@ events AS (
         SELECT DocumentUuid, KeyValues, greatest(ContentVersion, IdentityVersion) AS local
         FROM dms.Document WHERE DocumentId = page.DocumentId OFFSET 0
     ) AS document ON tombstone.DocumentUuid IS NULL
-    LEFT JOIN LATERAL (  -- the key until the document's next key change
-        SELECT DocumentUuid, OldKeyValues FROM dms.KeyChangeEvent
+    LEFT JOIN LATERAL (  -- the key until the document's next key change, if that is in the same lifetime: a uuid may come again
+        SELECT ChangeVersion, DocumentUuid, OldKeyValues FROM dms.KeyChangeEvent
         WHERE DocumentId = page.DocumentId AND ChangeVersion > page.ChangeVersion
         ORDER BY DocumentId, ChangeVersion LIMIT 1
     ) AS later ON true

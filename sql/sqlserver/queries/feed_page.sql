@@ -147,20 +147,22 @@ OPTION (LOOP JOIN, FORCE ORDER);
 INSERT INTO @event (Number, ChangeVersion, DocumentId, ResourceKeyId, TransactionId, CreatedAt, Operation, DocumentUuid, KeyValues, DocumentJson)
 SELECT wanted.Number, scanned.ChangeVersion, scanned.DocumentId, scanned.ResourceKeyId, scanned.TransactionId, scanned.CreatedAt,
        scanned.Operation, lifetime.DocumentUuid,
-       CASE WHEN scanned.Operation <> 'delete' AND later.DocumentUuid = lifetime.DocumentUuid THEN later.OldKeyValues ELSE lifetime.KeyValues END,
+       CASE WHEN later.DocumentUuid = lifetime.DocumentUuid
+                 AND (tombstone.ChangeVersion IS NULL OR later.ChangeVersion < tombstone.ChangeVersion)
+            THEN later.OldKeyValues ELSE lifetime.KeyValues END,
        CASE WHEN document.IsLatest = 1 AND tombstone.DocumentUuid IS NULL THEN body.DocumentJson END
 FROM @wanted AS wanted
 INNER JOIN @scanned AS scanned ON scanned.Place = wanted.Place
 LEFT JOIN @document AS document ON document.Number = wanted.Number
 LEFT JOIN @body AS body ON body.Number = wanted.Number
 OUTER APPLY (  -- the end of the lifetime that the event belongs to; a deleted document's own
-    SELECT TOP (1) DocumentUuid, KeyValues
+    SELECT TOP (1) ChangeVersion, DocumentUuid, KeyValues
     FROM dms.DocumentDeleteEvent WITH (INDEX (IX_DocumentDeleteEvent_Document), FORCESEEK)
     WHERE DocumentId = scanned.DocumentId AND ChangeVersion >= scanned.ChangeVersion
     ORDER BY ChangeVersion
 ) AS tombstone
-OUTER APPLY (  -- the key until the document's next key change
-    SELECT TOP (1) DocumentUuid, OldKeyValues
+OUTER APPLY (  -- the key until the document's next key change, if that is in the same lifetime: a uuid may come again
+    SELECT TOP (1) ChangeVersion, DocumentUuid, OldKeyValues
     FROM dms.KeyChangeEvent WITH (INDEX (IX_KeyChangeEvent_Document), FORCESEEK)
     WHERE DocumentId = scanned.DocumentId AND ChangeVersion > scanned.ChangeVersion
     ORDER BY ChangeVersion
