@@ -10,8 +10,9 @@ from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 import msgspec
-from fastapi import APIRouter, Header, Query, Request, Response
-from pydantic import BaseModel, ConfigDict, Field
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from sse_starlette import EventSourceResponse
 from sse_starlette.sse import SendTimeoutError
 from starlette.types import Receive, Scope, Send
@@ -325,8 +326,22 @@ async def stats(request: Request, token: Reader) -> Stats:
     )
 
 
-@router.post("/retention", summary="Delete old events", response_model=Retained, responses=documented(TIMEOUT, TOO_LARGE))
-async def retention(request: Request, token: Admin, asked: Retention) -> Retained:
+async def _asked_retention(request: Request, token: Admin) -> Retention:
+    """The body, which is looked at once it is known who sends it: the framework would do so before."""
+    try:
+        return Retention.model_validate_json(await request.body())
+    except ValidationError as error:
+        raise RequestValidationError([{**each, "loc": ("body", *each["loc"])} for each in error.errors()]) from error
+
+
+@router.post(
+    "/retention",
+    summary="Delete old events",
+    response_model=Retained,
+    responses=documented(TIMEOUT, TOO_LARGE),
+    openapi_extra={"requestBody": {"required": True, "content": {"application/json": {"schema": Retention.model_json_schema()}}}},
+)
+async def retention(request: Request, token: Admin, asked: Annotated[Retention, Depends(_asked_retention)]) -> Retained:
     """Deletes events strictly below a sequence, of all journals, as far as registered consumers have read. Documents stay."""
     service = service_of(request)
     pruned = await service.prune(asked.before_sequence - 1)

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import resource
 import socket
+import ssl
 from collections import OrderedDict
 from types import FrameType
 from typing import Any
@@ -51,6 +52,7 @@ def server_of(settings: Settings) -> Server:
     app = create_app(settings)
     service: Service = app.state.service
     _allow_files(settings.sockets + _SPARE_FILES)
+    _check_certificate(settings)
     config = Config(
         app,
         host=settings.host,
@@ -173,6 +175,16 @@ def _guarded(settings: Settings) -> type[_Guarded]:
         header_seconds = settings.header_seconds
 
     return Guarded
+
+
+def _check_certificate(settings: Settings) -> None:
+    """Raises InvalidRequest for files that TLS cannot be had with, before anything says that it listens."""
+    if settings.tls_certificate is not None:
+        try:
+            ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(settings.tls_certificate, settings.tls_key)
+        except OSError as error:  # ssl.SSLError is one
+            files = f"{settings.tls_certificate}, {settings.tls_key}"
+            raise InvalidRequest("tls_cert", files, f"they are no certificate and its key ({error.strerror or error})") from error
 
 
 def _allow_files(wanted: int) -> None:
