@@ -18,7 +18,7 @@ from sse_starlette.sse import SendTimeoutError
 from starlette.types import Receive, Scope, Send
 
 from dmsjournal.errors import CheckpointExpired, HistoryDiverged, InvalidRequest, JournalError
-from dmsjournal.http.access import Admin, Reader, client_of
+from dmsjournal.http.access import Admin, Reader, client_of, is_whole
 from dmsjournal.http.polling import wait_for_change
 from dmsjournal.http.problems import (
     BUSY,
@@ -201,7 +201,7 @@ async def stream(
 
 
 def _cursor(text: str) -> int:
-    if text.isascii() and text.isdigit() and len(text) <= 19 and int(text) <= MAX_VERSION:
+    if is_whole(text) and len(text) <= 20 and 0 <= int(text) <= MAX_VERSION:
         return int(text)
     raise InvalidRequest("Last-Event-ID", text, "it is no id of an event: leave it out, or send one unchanged")
 
