@@ -95,7 +95,8 @@ def test_a_damaged_line_is_named(path: Path) -> None:
 
 def test_a_path_that_can_be_no_file_is_told(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
-    with pytest.raises(dj.InvalidRequest, match=r"dead_letters = .*folder.*Is a directory"), DeadLetters(tmp_path / "folder", "crm"):
+    refused = pytest.raises(dj.InvalidRequest, match=r"dead_letters = .*folder.*Is a directory")
+    with refused, DeadLetters(tmp_path / "folder", "crm"):
         pass
     with DeadLetters(tmp_path / "good.jsonl", "crm"):
         pass  # and no lock is left over of the one before
