@@ -10,7 +10,7 @@ import socket
 import ssl
 import subprocess
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -291,6 +291,30 @@ def test_tls(tmp_path: Path) -> None:
             answer = sent.recv(5000)
     assert b" 200 " in answer
     assert b"strict-transport-security" in answer.lower()
+
+
+@pytest.mark.parametrize(("header_seconds", "least"), [(60, 80), (0.5, 100)])
+def test_handshakes_that_do_not_come_do_no_harm(tmp_path: Path, header_seconds: float, least: int) -> None:
+    """They give way to new ones where they are too many, and have as long as the head of a request."""
+    certificate, key = _self_signed(tmp_path)
+    trusting = ssl.create_default_context(cafile=str(certificate))
+    tls = {"tls_certificate": certificate, "tls_key": key}
+    with Running(settings_of(NOWHERE, sockets=20, header_seconds=header_seconds, **tls)) as running, ExitStack() as opened:
+        silent = [opened.enter_context(running.connect()) for _ in range(100)]
+        with httpx.Client(verify=trusting, timeout=5) as client:
+            assert client.get(f"https://localhost:{running.port}/healthz").status_code == 200
+            until(lambda: sum(map(_has_ended, silent)) >= least, 5)
+            assert client.get(f"https://localhost:{running.port}/healthz").status_code == 200
+
+
+def _has_ended(connection: socket.socket) -> bool:
+    connection.setblocking(False)
+    try:
+        return connection.recv(1) == b""
+    except BlockingIOError:
+        return False
+    except ConnectionError:
+        return True
 
 
 def _is_cut_off_at_a_line(connection: socket.socket) -> bool:
