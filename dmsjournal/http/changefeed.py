@@ -18,7 +18,7 @@ from sse_starlette.sse import SendTimeoutError
 from starlette.types import Receive, Scope, Send
 
 from dmsjournal.errors import CheckpointExpired, HistoryDiverged, InvalidRequest, JournalError
-from dmsjournal.http.access import Admin, Reader, client_of, is_whole
+from dmsjournal.http.access import Admin, Reader, client_of, is_whole, refuse_limited
 from dmsjournal.http.polling import wait_for_change
 from dmsjournal.http.problems import (
     BUSY,
@@ -311,7 +311,8 @@ class _Stream(EventSourceResponse):
 
 @router.get("/stats", summary="Figures", response_model=Stats, responses=documented())
 async def stats(request: Request, token: Reader) -> Stats:
-    """How much there is, and how far it is behind; at most a second old."""
+    """How much there is, and how far it is behind; at most a second old. Not for tokens that may read some resources only."""
+    refuse_limited(token)
     status = await request.app.state.status.get()
     journals = {journal.name: journal for journal in status.journals}
     counted = [journals[name] for name in ("DocumentChangeEvent", "DocumentDeleteEvent")]

@@ -190,16 +190,15 @@ class _Guarded(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
-        busy = self.cycle is not None and not self.cycle.response_complete
-        self.guard.is_idle(self, not busy and not self.transport.is_closing())
-        if busy:
+        self._note()
+        if self._is_busy():
             self._head_is_there()
         elif self._head is None:  # the next request on this connection has begun
             self._head = self.loop.call_later(self.header_seconds, self.cut_off)
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        self.guard.is_idle(self, not self.transport.is_closing())
+        self._note()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._head_is_there()
@@ -210,6 +209,13 @@ class _Guarded(H11Protocol):
         """Ends the connection at once, whatever is still to be sent."""
         if self.transport is not None:
             self.transport.abort()
+
+    def _note(self) -> None:
+        self.guard.is_idle(self, not self._is_busy() and not self.transport.is_closing())
+
+    def _is_busy(self) -> bool:
+        """Whether a request is being answered; one that came together with the one before begins when that is answered."""
+        return self.cycle is not None and not self.cycle.response_complete
 
     def _head_is_there(self) -> None:
         if self._head is not None:

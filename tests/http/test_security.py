@@ -237,6 +237,19 @@ def test_connections_that_say_nothing_give_way_to_new_ones(url: str) -> None:
             connection.close()
 
 
+def test_a_request_that_came_with_the_one_before_is_not_idle(url: str) -> None:
+    with Running(settings_of(url, sockets=5, header_seconds=60)) as running, running.connect() as sent, ExitStack() as opened:
+        head = f"Host: localhost\r\nAuthorization: Bearer {READ}\r\n\r\n"
+        sent.sendall(f"GET /healthz HTTP/1.1\r\n{head}GET /changefeed?long_poll_ms=1500 HTTP/1.1\r\n{head}".encode())
+        until(lambda: running.waiting == 1)
+        silent = [opened.enter_context(running.connect()) for _ in range(20)]
+        until(lambda: sum(map(_has_ended, silent)) >= 15)
+        answer = b""
+        while b"latest_sequence" not in answer and (part := sent.recv(5000)):
+            answer += part
+        assert answer.count(b"HTTP/1.1 200 OK") == 2
+
+
 @pytest.mark.long
 def test_ten_thousand_half_open_connections_do_no_harm(process: Process) -> None:
     """In bounded memory, while others are served."""

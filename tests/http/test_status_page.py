@@ -31,7 +31,7 @@ def test_the_page_holds_no_data_and_nothing_from_elsewhere(quiet: TestClient) ->
 
 def test_its_figures_need_a_token_of_all_resources(quiet: TestClient) -> None:
     assert quiet.get("/status", headers={"Authorization": ""}).status_code == 401
-    for path in ("/status", "/metrics"):
+    for path in ("/status", "/metrics", "/changefeed/stats"):
         assert quiet.get(path, headers=bearer(STUDENTS)).status_code == 403
     found = quiet.get("/status", params={"versions": "string"}).json()
     assert (found["newest"], found["journals"][0]["floor"], found["journals"][0]["rows"]) == ("0", "0", 0)
