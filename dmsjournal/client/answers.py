@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+import msgspec
+
 from dmsjournal import statements
 from dmsjournal.client.calls import Call
 from dmsjournal.errors import (
@@ -31,6 +33,7 @@ _REMEDIES = {
     403: "the token does not allow it: ask the service's operator",
     404: "look whether the URL is the service's",
 }
+_UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, RecursionError)  # msgspec's are ValueErrors
 _SHOWN = re.compile(r"""(?P<value>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^:]*): (?P<remedy>.*)""", re.DOTALL)
 
 
@@ -48,7 +51,7 @@ def value_of(call: Call[_T], status: int, headers: Mapping[str, str], content: b
         raise _raised(status, headers, content)
     try:
         return call.read(statements.decoded(content), headers)
-    except (ValueError, KeyError, TypeError) as error:  # msgspec's are ValueErrors
+    except _UNREADABLE as error:
         detail = f"the answer is none of the service's ({type(error).__name__})"
         raise ServiceRefused(
             status, None, detail, "look whether the URL is the service's, and its version this program's"
@@ -59,8 +62,7 @@ def _raised(status: int, headers: Mapping[str, str], content: bytes) -> Exceptio
     problem = _problem(content)
     name = str(problem.get("type", "")).removeprefix(_NAMESPACE) or None
     detail = str(problem.get("detail") or f"it answered {status}")
-    make = _ERRORS.get(name or "")
-    error = make(problem, detail) if make is not None else None
+    error = _known(name or "", problem, detail)
     if error is not None and not isinstance(error, Unavailable):
         return error
     if error is not None or status in _LATER:
@@ -69,11 +71,20 @@ def _raised(status: int, headers: Mapping[str, str], content: bytes) -> Exceptio
     return ServiceRefused(status, name if problem else None, detail, _REMEDIES.get(status, "see the service's log"))
 
 
+def _known(name: str, problem: Mapping[str, Any], detail: str) -> JournalError | None:
+    """The error that the service has met, None where the problem has no such name or lacks what the error has."""
+    make = _ERRORS.get(name)
+    try:
+        return None if make is None else make(problem, detail)
+    except _UNREADABLE:
+        return None
+
+
 def _problem(content: bytes) -> dict[str, Any]:
     """The problem document, empty where the answer is none."""
     try:
         found = statements.decoded(content)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) and str(found.get("type", "")).startswith(_NAMESPACE) else {}
 
@@ -91,6 +102,10 @@ def _invalid(problem: Mapping[str, Any], detail: str) -> InvalidRequest:
     return InvalidRequest(parameter, value, shown["remedy"])
 
 
+def _versions(problem: Mapping[str, Any], first: str, second: str) -> tuple[int, int]:
+    return msgspec.convert((problem[first], problem[second]), tuple[int, int])
+
+
 def _unsupported(problem: Mapping[str, Any], detail: str) -> UnsupportedCapability:
     capability = str(problem.get("capability") or "it")
     return UnsupportedCapability(capability, detail.removeprefix(f"{capability}: "))
@@ -98,8 +113,8 @@ def _unsupported(problem: Mapping[str, Any], detail: str) -> UnsupportedCapabili
 
 _ERRORS: Mapping[str, Callable[[Mapping[str, Any], str], JournalError]] = {
     "invalid-request": _invalid,
-    "checkpoint-expired": lambda problem, _: CheckpointExpired(problem["requested"], problem["oldest"]),
-    "history-diverged": lambda problem, _: HistoryDiverged(problem["checkpoint"], problem["newest"]),
+    "checkpoint-expired": lambda problem, _: CheckpointExpired(*_versions(problem, "requested", "oldest")),
+    "history-diverged": lambda problem, _: HistoryDiverged(*_versions(problem, "checkpoint", "newest")),
     "unsupported-capability": _unsupported,
     "not-installed": lambda problem, _: NotInstalled(problem.get("found"), problem.get("needed", "a newer one")),
     "database-refused": lambda _, detail: DatabaseRefused(None, "the service's database refused", detail),

@@ -39,9 +39,9 @@ class Base:
 
     `token` is sent as a bearer token, to this URL alone: no redirect is followed. http:// is taken for this machine only, unless
     `allow_http`. `resources` names paths that the service has a map for: {ResourceKey(…): "ed-fi/staffs"}. `timeout` is seconds
-    for each answer. A service that does not answer, or asks for time, is asked again for `patience` seconds. `long_poll` is how
-    many seconds, 60 at most, the service waits for an event before it answers that there is none. `options` are httpx's own, such
-    as `verify`, `proxy`, `transport`. Raises InvalidRequest, UnsupportedCapability.
+    for a connection, and for each piece of an answer. A service that does not answer, or asks for time, is asked again for
+    `patience` seconds. `long_poll` is how many seconds, 60 at most, the service waits for an event before it answers that there
+    is none. `options` are httpx's own, such as `verify`, `proxy`, `transport`. Raises InvalidRequest, UnsupportedCapability.
     """
 
     def __init__(

@@ -52,7 +52,9 @@ def versions() -> Call[ChangeVersions]:
     return Call(
         "/changeQueries/v1/availableChangeVersions",
         {},
-        lambda answer, _: ChangeVersions(answer["oldestChangeVersion"], answer["newestChangeVersion"]),
+        lambda answer, _: ChangeVersions(
+            *msgspec.convert((answer["oldestChangeVersion"], answer["newestChangeVersion"]), tuple[int, int])
+        ),
     )
 
 

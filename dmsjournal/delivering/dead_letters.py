@@ -60,6 +60,11 @@ class DeadLetters:
         self._entered.enter_context(held(lock, self.path))
         try:
             self._note(self._recovered())
+        except OSError as error:
+            self._entered.close()
+            raise InvalidRequest(
+                "dead_letters", str(self.path), f"it can be no file of dead letters ({error.strerror}): name another"
+            ) from error
         except BaseException:
             self._entered.close()
             raise

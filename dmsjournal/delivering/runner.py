@@ -59,6 +59,7 @@ class Delivery:
         self._stopped = threading.Event()
         self._feed: FeedIterator | None = None
         self._saved = self._reached = ""  # tokens: of the consumer, and of the last page that was handed over as a whole
+        self._tried = ""  # the token that was to be saved last: it may have been, unheard
         self._done: list[FeedEvent] = []  # what of the page after it was handed over
         self._saved_at = 0.0
 
@@ -85,9 +86,9 @@ class Delivery:
                         self._deliver(feed, hold)
                 except JournalError:
                     with suppress(JournalError):  # that one is told
-                        self._save()
+                        self._save(hold)
                     raise
-                self._save()
+                self._save(hold)
 
     def stop(self) -> None:
         """Ends the run, from any thread, once the request that is on its way was answered and the place behind it saved."""
@@ -111,15 +112,15 @@ class Delivery:
 
     def _save_if_due(self, hold: Hold, seconds: float) -> None:
         if time.monotonic() - self._saved_at >= seconds:
-            self._keep(hold)
-            self._save()
+            self._save(hold)
 
-    def _save(self) -> None:
-        """Moves the consumer behind what was handed over, once the database is there."""
+    def _save(self, hold: Hold) -> None:
+        """Moves the consumer behind what was handed over, once the database is there, and while nobody else delivers for it."""
         began, pace = time.monotonic(), self._pace()
         while True:
+            self._keep(hold)
             try:
-                token = self._place()
+                self._tried = token = self._place()
                 if token != self._saved:
                     self._checkpoint.save(token)
             except Unavailable as error:
@@ -143,7 +144,8 @@ class Delivery:
         while not hold.is_held():
             try:
                 hold.take()
-                if self._checkpoint.load() != self._saved:
+                if self._checkpoint.load() not in (self._saved, self._tried):
+                    hold.release()  # nothing is saved any more, whoever asks for it
                     raise InvalidRequest("consumer", self._consumer, "another program has moved it: one delivery a consumer")
             except HeldByAnother:
                 raise

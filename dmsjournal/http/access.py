@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Mapping
 from typing import Annotated, TypeAlias
 
 from fastapi import Depends, FastAPI, Request
@@ -60,18 +60,28 @@ def _admitted(request: Request, credentials: HTTPAuthorizationCredentials | None
     request.state.token = token.name
     if scope not in token.scopes:
         raise Refused(FORBIDDEN, f"the scope {scope} is needed")
-    _refuse_unknown_parameters(request)
+    _check_parameters(request)
     return token
 
 
-def _parameters(app: FastAPI, path: str, method: str) -> Collection[str]:
-    """The parameters of a route's query, as the OpenAPI document names them."""
+def is_whole(text: str) -> bool:
+    """Whether a text is a whole number that nobody reads differently: not " 1", "1_0", "1.0", or digits of another script."""
+    return text.isascii() and text.removeprefix("-").isdigit()
+
+
+def _parameters(app: FastAPI, path: str, method: str) -> Mapping[str, bool]:
+    """The parameters of a route's query, as the OpenAPI document names them, and whether each is a whole number."""
     described = app.openapi()["paths"][path][method]
-    return {parameter["name"] for parameter in described.get("parameters", ()) if parameter["in"] == "query"}
+    return {
+        parameter["name"]: any(of.get("type") == "integer" for of in (parameter["schema"], *parameter["schema"].get("anyOf", ())))
+        for parameter in described.get("parameters", ())
+        if parameter["in"] == "query"
+    }
 
 
-def _refuse_unknown_parameters(request: Request) -> None:
-    """Raises InvalidRequest for a parameter that the route does not have, or that comes twice: nobody means it to be left out."""
+def _check_parameters(request: Request) -> None:
+    """Raises InvalidRequest for a parameter that the route does not have, that comes twice (nobody means it to be left out), or
+    that has to be a whole number and is not written as one, which the framework would not mind."""
     known = _parameters(request.app, request.scope["route"].path_format, request.method.lower())
     given = [name for name, _ in request.query_params.multi_items()]
     for name in given:
@@ -79,3 +89,5 @@ def _refuse_unknown_parameters(request: Request) -> None:
             raise InvalidRequest(name, request.query_params[name], f"no such parameter; {near_matches(name, sorted(known))}")
         if given.count(name) > 1:
             raise InvalidRequest(name, request.query_params.getlist(name), "give it once")
+        if known[name] and not is_whole(request.query_params[name]):
+            raise InvalidRequest(name, request.query_params[name], "it is a whole number")

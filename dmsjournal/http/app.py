@@ -106,6 +106,7 @@ def _bare() -> FastAPI:
         lifespan=_life,
         docs_url=None,  # its page loads scripts from elsewhere
         redoc_url=None,
+        redirect_slashes=False,  # behind a proxy with TLS it might lead to http://, and a token there with it
         separate_input_output_schemas=False,
     )
     for router in _ROUTERS:

@@ -192,7 +192,8 @@ def _list_response(found: Listed, if_none_match: str | None) -> Response:
     if found.total is not None:
         headers["Total-Count"] = str(found.total)
     body = _encode(found.items)
-    etag = base64.b64encode(hashlib.sha256(body).digest()).decode("ascii")
+    told = b"%b %d %d" % (body, found.next is not None, -1 if found.total is None else found.total)  # all that a client goes by
+    etag = base64.b64encode(hashlib.sha256(told).digest()).decode("ascii")
     return _response(body, etag, if_none_match, headers)
 
 

@@ -10,14 +10,15 @@ from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 import msgspec
-from fastapi import APIRouter, Header, Query, Request, Response
-from pydantic import BaseModel, ConfigDict, Field
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from sse_starlette import EventSourceResponse
 from sse_starlette.sse import SendTimeoutError
 from starlette.types import Receive, Scope, Send
 
 from dmsjournal.errors import CheckpointExpired, HistoryDiverged, InvalidRequest, JournalError
-from dmsjournal.http.access import Admin, Reader, client_of
+from dmsjournal.http.access import Admin, Reader, client_of, is_whole, refuse_limited
 from dmsjournal.http.polling import wait_for_change
 from dmsjournal.http.problems import (
     BUSY,
@@ -200,7 +201,7 @@ async def stream(
 
 
 def _cursor(text: str) -> int:
-    if text.isascii() and text.isdigit() and len(text) <= 19 and int(text) <= MAX_VERSION:
+    if is_whole(text) and len(text) <= 20 and 0 <= int(text) <= MAX_VERSION:
         return int(text)
     raise InvalidRequest("Last-Event-ID", text, "it is no id of an event: leave it out, or send one unchanged")
 
@@ -310,7 +311,8 @@ class _Stream(EventSourceResponse):
 
 @router.get("/stats", summary="Figures", response_model=Stats, responses=documented())
 async def stats(request: Request, token: Reader) -> Stats:
-    """How much there is, and how far it is behind; at most a second old."""
+    """How much there is, and how far it is behind; at most a second old. Not for tokens that may read some resources only."""
+    refuse_limited(token)
     status = await request.app.state.status.get()
     journals = {journal.name: journal for journal in status.journals}
     counted = [journals[name] for name in ("DocumentChangeEvent", "DocumentDeleteEvent")]
@@ -325,8 +327,22 @@ async def stats(request: Request, token: Reader) -> Stats:
     )
 
 
-@router.post("/retention", summary="Delete old events", response_model=Retained, responses=documented(TIMEOUT, TOO_LARGE))
-async def retention(request: Request, token: Admin, asked: Retention) -> Retained:
+async def _asked_retention(request: Request, token: Admin) -> Retention:
+    """The body, which is looked at once it is known who sends it: the framework would do so before."""
+    try:
+        return Retention.model_validate_json(await request.body())
+    except ValidationError as error:
+        raise RequestValidationError([{**each, "loc": ("body", *each["loc"])} for each in error.errors()]) from error
+
+
+@router.post(
+    "/retention",
+    summary="Delete old events",
+    response_model=Retained,
+    responses=documented(TIMEOUT, TOO_LARGE),
+    openapi_extra={"requestBody": {"required": True, "content": {"application/json": {"schema": Retention.model_json_schema()}}}},
+)
+async def retention(request: Request, token: Admin, asked: Annotated[Retention, Depends(_asked_retention)]) -> Retained:
     """Deletes events strictly below a sequence, of all journals, as far as registered consumers have read. Documents stay."""
     service = service_of(request)
     pruned = await service.prune(asked.before_sequence - 1)

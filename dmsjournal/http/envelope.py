@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dmsjournal.http import logs
 from dmsjournal.http.metrics import Metrics
-from dmsjournal.http.problems import FORBIDDEN, TIMEOUT, TOO_LARGE, Refused, response_of
+from dmsjournal.http.problems import FORBIDDEN, INVALID, TIMEOUT, TOO_LARGE, Refused, response_of
 from dmsjournal.http.settings import Settings, is_loopback
 
 logger = logging.getLogger("dmsjournal.http")
@@ -49,6 +49,7 @@ class Envelope:
         began = time.monotonic()
         try:
             self._check_host(scope)
+            _check_length(scope)
             await self._app(scope, await self._bounded(scope, receive), response.send)
         except Refused as error:
             await self._answer(error, scope, receive, response)
@@ -119,6 +120,12 @@ class Envelope:
                 "token": scope.get("state", {}).get("token"),
             },
         )
+
+
+def _check_length(scope: Scope) -> None:
+    """Refuses a body of two lengths: a proxy may take a part of it for another client's request."""
+    if {b"content-length", b"transfer-encoding"} <= {name for name, _ in scope["headers"]}:
+        raise Refused(INVALID, "Content-Length does not go with Transfer-Encoding", {"Connection": "close"})
 
 
 class _Response:

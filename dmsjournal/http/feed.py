@@ -20,7 +20,7 @@ from dmsjournal.feed.pages import FeedPage
 from dmsjournal.feed.requests import MAX_PAGE_SIZE, FeedFilter, FeedRequest, NewItemStateMode
 from dmsjournal.feed.scopes import EntireCollection, FeedScope, LogicalPartition, PhysicalPartition
 from dmsjournal.feed.starts import AfterVersion, AtTime, Beginning, FromToken, Now, StartPosition
-from dmsjournal.http.access import Reader, client_of
+from dmsjournal.http.access import Reader, client_of, is_whole
 from dmsjournal.http.polling import wait_for_change
 from dmsjournal.http.problems import BUSY, DIVERGED, EXPIRED, FORBIDDEN, NOT_FOUND, Refused, documented
 from dmsjournal.http.security import Token
@@ -220,7 +220,7 @@ def _resource(text: str, service: Service, known: dict[ResourceKey, int]) -> Res
 
 
 def _number(parameter: str, text: str) -> int:
-    if text.removeprefix("-").isdigit() and text.isascii() and len(text) <= 20:
+    if is_whole(text) and len(text) <= 20:
         return int(text)
     raise InvalidRequest(parameter, text, "it is a whole number")
 

@@ -202,5 +202,5 @@ def _documents(journal: Journal, ids: Sequence[int], through: int | None = None)
 
 
 def _content(document: StoredDocument) -> Mapping[str, object]:
-    """The body, the key values where none is kept."""
-    return document.body if document.body is not None else document.key_values or {}
+    """The body; the key values where none is kept, or one that has no fields to be shown."""
+    return document.body if isinstance(document.body, Mapping) else document.key_values or {}

@@ -30,17 +30,26 @@ class JsonLines(logging.Formatter):
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname,
             "logger": record.name,
-            "message": record.getMessage(),
+            "message": self._struck(record.getMessage()),
         }
         if (current := request_id.get()) is not None:
             told["request_id"] = current
-        told |= {name: value for name, value in vars(record).items() if name not in _STANDARD}
+        told |= {name: self._struck(value) for name, value in vars(record).items() if name not in _STANDARD}
         if record.exc_info:
-            told["exception"] = self.formatException(record.exc_info)
-        line = msgspec.json.encode(told, enc_hook=str).decode("utf-8", "replace")
+            told["exception"] = self._struck(self.formatException(record.exc_info))
+        return msgspec.json.encode(told, enc_hook=lambda value: self._struck(str(value))).decode("utf-8", "replace")
+
+    def _struck(self, value: Any) -> Any:
+        """The value without secrets: before it is written as JSON, which would write some of them differently."""
+        if isinstance(value, dict):
+            return {name: self._struck(of) for name, of in value.items()}
+        if isinstance(value, list | tuple):
+            return [self._struck(of) for of in value]
+        if not isinstance(value, str):
+            return value
         for secret in self._secrets:
-            line = line.replace(secret, "***")
-        return _TOKEN.sub("***", line)
+            value = value.replace(secret, "***")
+        return _TOKEN.sub("***", value)
 
 
 def set_up(level: str, secrets: Collection[str] = ()) -> None:

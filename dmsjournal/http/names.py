@@ -32,8 +32,12 @@ class ResourceNames:
         return path
 
     def is_among(self, resource: ResourceKey, named: Collection[str] | None) -> bool:
-        """Whether a resource is one of those that are named by path or by name; None names all."""
-        return named is None or str(resource) in named or self.path_of(resource) in named
+        """Whether a resource is one of those that are named by path or by name; None names all.
+
+        A path that the map has is of the map's resource alone, whatever others would be called without it.
+        """
+        path = self.path_of(resource)
+        return named is None or str(resource) in named or (path in named and self._named.get(path, resource) == resource)
 
     def short_of(self, resource: ResourceKey) -> str:
         """The last part of its path, which begins the keys of its documents."""

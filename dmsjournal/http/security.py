@@ -70,6 +70,10 @@ def read_tokens(text: str | bytes, source: str = "tokens") -> tuple[Token, ...]:
         found = msgspec.json.decode(text, type=list[Token])
     except msgspec.MsgspecError as error:
         raise InvalidRequest(source, "***", f"it is no JSON array of tokens ({error})") from error
+    if not found:
+        raise InvalidRequest(
+            source, "[]", "it names no token, and without any no token is asked for: leave it out if that is meant"
+        )
     names = [checked(token, source).name for token in found]
     if len(set(names)) < len(names):
         raise InvalidRequest(source, sorted(names), "two tokens have one name")

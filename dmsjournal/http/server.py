@@ -6,7 +6,10 @@ import asyncio
 import logging
 import resource
 import socket
+import ssl
 from collections import OrderedDict
+from collections.abc import Collection
+from contextlib import suppress
 from types import FrameType
 from typing import Any
 
@@ -30,9 +33,16 @@ _HEADER_BYTES = 32 * 1024
 class Server(uvicorn.Server):
     """uvicorn, which tells who waits for changes that it ends, before it waits for them."""
 
-    def __init__(self, config: Config, service: Service) -> None:
+    def __init__(self, config: Config, service: Service, guard: _Guard) -> None:
         super().__init__(config)
-        self.service = service
+        self.service, self._guard = service, guard
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begins to listen. With TLS the guard is told of connections before their handshakes."""
+        for door in sockets or ():
+            if self.config.is_ssl and isinstance(door, _Door):
+                door.guard = self._guard
+        await super().startup(sockets)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Ends the server; at once at the second signal. The signal is not raised again: this is an end in order, with code 0."""
@@ -51,11 +61,14 @@ def server_of(settings: Settings) -> Server:
     app = create_app(settings)
     service: Service = app.state.service
     _allow_files(settings.sockets + _SPARE_FILES)
+    _check_certificate(settings)
+    protocol = _guarded(settings)
     config = Config(
         app,
         host=settings.host,
         port=settings.port,
-        http=_guarded(settings),
+        loop="asyncio",  # another one accepts connections past the guard
+        http=protocol,
         ws="none",
         lifespan="on",
         log_config=None,
@@ -68,14 +81,14 @@ def server_of(settings: Settings) -> Server:
         h11_max_incomplete_event_size=_HEADER_BYTES,
         backlog=_BACKLOG,
     )
-    return Server(config, service)
+    return Server(config, service, protocol.guard)
 
 
 def listening(settings: Settings) -> socket.socket:
     """The socket that the service listens on. Raises InvalidRequest where it is not to be had."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     # By its protocol asyncio knows that a connection may send at once: else a body waits 40 ms for its head to be acknowledged.
-    found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    found = _Door(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     if hasattr(socket, "TCP_USER_TIMEOUT"):  # inherited: who does not read for so long is cut off, whatever is still to be sent
         found.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, round(settings.send_seconds * 1000))
@@ -99,19 +112,58 @@ def serve(settings: Settings) -> None:
     logger.info("stopped", extra={"action": "stopped"})
 
 
-class _Guard:
-    """The connections that no request is on, the one that has been so for longest first."""
+class _Door(socket.socket):
+    """The socket that is listened on. It tells the guard of each connection; a protocol hears of one after its TLS handshake."""
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    guard: _Guard | None = None
+
+    def accept(self) -> tuple[socket.socket, Any]:
+        """A connection, and whose it is."""
+        found, address = super().accept()
+        if self.guard is not None:
+            self.guard.arrived(found)
+        return found, address
+
+
+class _Guard:
+    """The connections that no request is on, the one that has been so for longest first; with TLS, handshakes before them."""
+
+    def __init__(self, most: int, seconds: float) -> None:
+        self._most, self._seconds = most, seconds
+        self._arriving: OrderedDict[int, socket.socket] = OrderedDict()  # by their numbers, until their handshakes are done
+        self._made: Collection[object] = ()
         self._idle: OrderedDict[_Guarded, None] = OrderedDict()
 
-    def admit(self, connection: _Guarded, count: int) -> None:
-        """A new connection is there. Where they are too many, the oldest idle one goes, which may be the new one."""
+    def arrived(self, connection: socket.socket) -> None:
+        """A connection is there that has to do its handshake, in as much time as a request's head has to come."""
+        number = connection.fileno()
+        self._arriving[number] = connection
+        self._arriving.move_to_end(number)
+        asyncio.get_running_loop().call_later(self._seconds, self._too_late, number, connection)
+        self._make_room()
+
+    def admit(self, connection: _Guarded) -> None:
+        """A new connection is there, after its handshake if it has one."""
+        self._arriving.pop(connection.transport.get_extra_info("socket").fileno(), None)
         self._idle[connection] = None
-        if count > self._most:
-            oldest, _ = self._idle.popitem(last=False)
-            oldest.cut_off()
+        self._made = connection.connections
+        self._make_room()
+
+    def _make_room(self) -> None:
+        """Where they are too many, the oldest idle one goes, which may be the new one; or a handshake, where these are the most."""
+        while len(self._arriving) + len(self._made) > self._most:
+            if self._idle and len(self._arriving) <= self._most // 2:
+                oldest, _ = self._idle.popitem(last=False)
+                oldest.cut_off()
+                return  # it counts until it is lost, in a moment
+            if not self._arriving:
+                return
+            _end(self._arriving.popitem(last=False)[1])
+
+    def _too_late(self, number: int, connection: socket.socket) -> None:
+        if self._arriving.get(number) is connection:
+            del self._arriving[number]
+            _end(connection)
 
     def is_idle(self, connection: _Guarded, idle: bool) -> None:
         """Notes whether a connection is idle."""
@@ -134,20 +186,19 @@ class _Guarded(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self._head = self.loop.call_later(self.header_seconds, self.cut_off)
-        self.guard.admit(self, len(self.connections))
+        self.guard.admit(self)
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
-        busy = self.cycle is not None and not self.cycle.response_complete
-        self.guard.is_idle(self, not busy and not self.transport.is_closing())
-        if busy:
+        self._note()
+        if self._is_busy():
             self._head_is_there()
         elif self._head is None:  # the next request on this connection has begun
             self._head = self.loop.call_later(self.header_seconds, self.cut_off)
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        self.guard.is_idle(self, not self.transport.is_closing())
+        self._note()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._head_is_there()
@@ -159,20 +210,43 @@ class _Guarded(H11Protocol):
         if self.transport is not None:
             self.transport.abort()
 
+    def _note(self) -> None:
+        self.guard.is_idle(self, not self._is_busy() and not self.transport.is_closing())
+
+    def _is_busy(self) -> bool:
+        """Whether a request is being answered; one that came together with the one before begins when that is answered."""
+        return self.cycle is not None and not self.cycle.response_complete
+
     def _head_is_there(self) -> None:
         if self._head is not None:
             self._head.cancel()
             self._head = None
 
 
+def _end(connection: socket.socket) -> None:
+    """Ends a connection that belongs to the loop, which closes it then; it may have ended by itself."""
+    with suppress(OSError):
+        connection.shutdown(socket.SHUT_RDWR)
+
+
 def _guarded(settings: Settings) -> type[_Guarded]:
     """The protocol of one server: its connections have one guard."""
 
     class Guarded(_Guarded):
-        guard = _Guard(settings.sockets)
+        guard = _Guard(settings.sockets, settings.header_seconds)
         header_seconds = settings.header_seconds
 
     return Guarded
+
+
+def _check_certificate(settings: Settings) -> None:
+    """Raises InvalidRequest for files that TLS cannot be had with, before anything says that it listens."""
+    if settings.tls_certificate is not None:
+        try:
+            ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(settings.tls_certificate, settings.tls_key)
+        except OSError as error:  # ssl.SSLError is one
+            files = f"{settings.tls_certificate}, {settings.tls_key}"
+            raise InvalidRequest("tls_cert", files, f"they are no certificate and its key ({error.strerror or error})") from error
 
 
 def _allow_files(wanted: int) -> None:

@@ -17,9 +17,10 @@ class Settings:
 
     Units: seconds, bytes, rows, requests. `url` is of a role with a reader's rights, `admin_url` of one with a pruner's: without it
     there is no retention. Without `tokens` it listens on loopback alone, and nobody may do what needs the scope admin. Beyond
-    loopback it also needs TLS, unless `behind_proxy` says that a proxy has it. `rate` is requests a second for a token (or an
-    address without one), 0 for no limit, `burst` how many may come at once. `resources` is what ResourceNames takes. `origins` are
-    those that CORS lets in. `instance` names the server in CDC events. Raises InvalidRequest.
+    loopback it also needs TLS, unless `behind_proxy` says that a proxy has it: then it needs tokens wherever it listens.
+    `rate` is requests a second for a token (or an address without one), 0 for no limit, `burst` how many may come at once.
+    `resources` is what ResourceNames takes. `origins` are those that CORS lets in. `instance` names the server in CDC events.
+    Raises InvalidRequest.
     """
 
     url: str = field(repr=False)
@@ -59,6 +60,8 @@ class Settings:
                 raise InvalidRequest(name, getattr(self, name), "it is more than 0")
         if (self.tls_certificate is None) != (self.tls_key is None):
             raise InvalidRequest("tls_key", self.tls_key, "give a certificate and its key, or none of them")
+        if self.behind_proxy and not self.tokens:
+            raise InvalidRequest("behind_proxy", True, "whoever reaches the proxy could read: give tokens")
         if not self.is_local:
             self._refuse_open_doors()
 

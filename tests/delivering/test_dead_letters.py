@@ -93,6 +93,15 @@ def test_a_damaged_line_is_named(path: Path) -> None:
         pass
 
 
+def test_a_path_that_can_be_no_file_is_told(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    refused = pytest.raises(dj.InvalidRequest, match=r"dead_letters = .*folder.*Is a directory")
+    with refused, DeadLetters(tmp_path / "folder", "crm"):
+        pass
+    with DeadLetters(tmp_path / "good.jsonl", "crm"):
+        pass  # and no lock is left over of the one before
+
+
 def test_another_consumers_file_is_refused(path: Path) -> None:
     with DeadLetters(path, "crm") as letters:
         letters.add([letter(event(1))])

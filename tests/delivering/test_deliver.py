@@ -3,6 +3,7 @@
 import random
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,6 +18,7 @@ from dmsjournal.delivering.retries import Retries
 from dmsjournal.delivering.runner import Delivery, replay_dead_letters
 from dmsjournal.delivering.signing import Signer
 from dmsjournal.delivering.webhooks import Webhook
+from dmsjournal.feed.checkpoints import DatabaseCheckpoint
 from tests.conftest import Connections
 from tests.delivering.receiver import SECRET, Got, Receiver, receiving, refusing
 from tests.feeds import told, walk
@@ -443,6 +445,53 @@ def test_who_has_lost_its_hold_goes_on_only_where_nobody_has_moved_the_consumer(
         sender.run()
     assert len(sender.receiver.taken) <= 3
     assert sender.place() == newest(sender.journal)
+
+
+@pytest.mark.parametrize("end", ["next", "stop", "refused"])
+def test_who_has_lost_its_hold_to_another_leaves_the_place_alone(
+    sender: Sender, events: list[dj.FeedEvent], connections: Connections, url: str, end: str
+) -> None:
+    """The other one may deliver to elsewhere: what it has not delivered yet must not be passed."""
+    connections[0].close()
+    sender.save_every = 0.0 if end == "next" else 3600.0
+    delivery = sender.delivery()
+    other = ExitStack()
+
+    def answer(got: Got) -> int:
+        if len(sender.receiver.got) == 3:
+            ended_sessions(connections)
+            journal = other.enter_context(dj.connect(url))
+            other.enter_context(journal.consumers.hold("crm"))
+            places.append(journal.consumers.get("crm").through)
+            if end == "stop":
+                delivery.stop()
+            return 410 if end == "refused" else 204
+        return 204
+
+    places: list[int] = []
+    sender.receiver.answer = answer
+    with other, pytest.raises(dj.ReceiverFailed if end == "refused" else dj.Unavailable):
+        delivery.run()
+    assert [sender.place()] == places
+
+
+def test_a_place_that_was_saved_unheard_is_its_own(
+    sender: Sender, events: list[dj.FeedEvent], connections: Connections, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The database was lost between the commit and its answer."""
+    connections[0].close()
+    real, saved = DatabaseCheckpoint.save, []
+
+    def save(checkpoint: DatabaseCheckpoint, token: str) -> None:
+        real(checkpoint, token)
+        saved.append(token)
+        if len(saved) == 3:
+            ended_sessions(connections)
+            raise dj.Unavailable("the connection was lost")
+
+    monkeypatch.setattr(DatabaseCheckpoint, "save", save)
+    sender.run()
+    assert sender.receiver.ids() == [str(event.event_id) for event in events]
 
 
 def test_a_consumer_that_was_moved_by_hand_is_refused(sender: Sender, events: list[dj.FeedEvent]) -> None:

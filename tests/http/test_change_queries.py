@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 
 import dmsjournal as dj
 from dmsjournal.http.names import ResourceNames
-from tests.helpers import DESCRIPTOR, PLAN, SCHOOL, STUDENT, change_content, change_identity, document, newest, write
+from tests.helpers import DESCRIPTOR, PLAN, SCHOOL, STUDENT, change_content, change_identity, commit, document, newest, write
 from tests.http.conftest import STUDENTS, bearer, in_process, settings_of
 
 Connections = list[sa.Connection]
@@ -160,6 +160,28 @@ def test_a_list_that_has_not_changed_is_304(client: TestClient, db: dj.Journal) 
     assert client.get(STUDENTS_PATH, headers={"If-None-Match": etag}).status_code == 200
 
 
+def test_a_list_that_goes_on_now_is_not_the_one_that_ended(client: TestClient, db: dj.Journal) -> None:
+    write(db, *(document(STUDENT, n) for n in range(3)))
+    ended, counted = get(client, limit=3), get(client, limit=3, totalCount=True)
+    write(db, document(STUDENT, 4))
+    for before, asked in ((ended, {}), (counted, {"totalCount": True})):
+        answer = client.get(STUDENTS_PATH, params={"limit": 3, **asked}, headers={"If-None-Match": before.headers["ETag"]})
+        assert (answer.status_code, answer.content, "Next-Page-Token" in answer.headers) == (200, before.content, True)
+        assert answer.headers.get("Total-Count") == ("4" if asked else None)
+    again = client.get(STUDENTS_PATH, params={"limit": 3}, headers={"If-None-Match": get(client, limit=3).headers["ETag"]})
+    assert again.status_code == 304
+
+
+def test_a_body_that_is_no_object_takes_none_of_the_others_away(
+    client: TestClient, db: dj.Journal, connections: Connections
+) -> None:
+    ids = write(db, document(STUDENT, 1, body={"a": 1}), document(STUDENT, 2, body={"b": 2}))
+    commit(connections[0], f"UPDATE dms.DocumentCache SET DocumentJson = '[1]' WHERE DocumentId = {ids[0]}")
+    own = ("id", "_etag", "_lastModifiedDate")
+    bodies = [{name: of for name, of in item.items() if name not in own} for item in get(client).json()]
+    assert bodies == [{"studentId": 1}, {"b": 2}]  # its key takes its place
+
+
 def test_expired_windows_are_410_with_the_oldest(client: TestClient, db: dj.Journal) -> None:
     write(db, *(document(STUDENT, n) for n in range(4)))
     db.prune(through=2)
@@ -183,6 +205,14 @@ def test_a_token_of_a_window_that_expires_is_410(client: TestClient, db: dj.Jour
     [
         ("minChangeVersion", "-1"),
         ("minChangeVersion", "x"),
+        ("minChangeVersion", "١٢"),
+        ("minChangeVersion", "1_0"),
+        ("minChangeVersion", "1.0"),
+        ("minChangeVersion", "+1"),
+        ("minChangeVersion", " 1"),
+        ("minChangeVersion", ""),
+        ("offset", "1_0"),
+        ("limit", "1.0"),
         ("maxChangeVersion", "9223372036854775808"),
         ("limit", "-1"),
         ("limit", "10001"),

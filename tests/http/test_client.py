@@ -343,6 +343,11 @@ def test_it_heeds_retry_after(kind: Kind, status: int, monkeypatch: pytest.Monke
         (200, b"<html>"),
         (200, b"[]"),
         (200, b'{"oldestChangeVersion": 1}'),
+        (200, b'{"oldestChangeVersion": "a", "newestChangeVersion": null}'),
+        pytest.param(200, b"[" * 100_000 + b"]" * 100_000, id="nested"),
+        pytest.param(500, b"[" * 100_000 + b"]" * 100_000, id="nested problem"),
+        (409, b'{"type": "urn:dmsjournal:problem:history-diverged"}'),
+        (410, b'{"type": "urn:dmsjournal:problem:checkpoint-expired", "oldest": "5"}'),
         (200, b"\xff"),
         (204, b""),
         (302, b""),
@@ -365,6 +370,17 @@ def test_answers_that_are_none(kind: Kind, status: int, body: bytes) -> None:
         client.versions()
     assert caught.value.status == status
     assert len(asked) == 1
+
+
+@pytest.mark.parametrize("body", [b'{"a": 1}', b'"abc"', b"[1]", b"[null]", b'[{"id": "x"}]', b"[[]]", b"5"])
+def test_lists_that_are_none(kind: Kind, body: bytes) -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        newest = b'{"oldestChangeVersion": 0, "newestChangeVersion": 5}'
+        return httpx.Response(200, content=newest if "available" in request.url.path else body)
+
+    for list_of in ("changes", "deletes", "key_changes", "snapshot"):
+        with answering(kind, answer) as client, pytest.raises(dj.ServiceRefused, match="none of the service's"):
+            list(getattr(client, list_of)(STUDENT))
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,12 @@ import socket
 import ssl
 import subprocess
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import httpx
+import msgspec
 import psutil
 import pytest
 from starlette.testclient import TestClient
@@ -26,7 +27,21 @@ from dmsjournal.cli import app as commands
 from dmsjournal.http import logs, problems, security, server
 from dmsjournal.http.limits import RateLimit
 from dmsjournal.http.settings import Settings
-from tests.http.conftest import ADMIN, EXPIRED, NOWHERE, READ, TOKENS, Process, Running, bearer, in_process, settings_of, until
+from tests.helpers import STUDENT, document, write
+from tests.http.conftest import (
+    ADMIN,
+    EXPIRED,
+    NOWHERE,
+    READ,
+    STUDENTS,
+    TOKENS,
+    Process,
+    Running,
+    bearer,
+    in_process,
+    settings_of,
+    until,
+)
 
 GUARDED = ["/changefeed", "/changefeed/stream", "/changefeed/stats", "/feed", "/feed/partitions", "/metrics",
            "/changeQueries/v1/availableChangeVersions", "/data/v3/ed-fi/students", "/data/v3/ed-fi/students/deletes"]  # fmt: skip
@@ -83,7 +98,7 @@ def test_tokens_are_kept_as_hashes() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "{}", "[1]", '[{"name": "a"}]', '[{"name": "a", "sha256": "x"}]',
+    ["", "[]", "{}", "[1]", '[{"name": "a"}]', '[{"name": "a", "sha256": "x"}]',
      '[{"name": "a", "sha256": "%s", "scope": 1}]' % ("0" * 64),
      '[{"name": "a", "sha256": "%s", "expires": "2026-01-01T00:00:00"}]' % ("0" * 64),
      '[{"name": "a", "sha256": "%s", "scopes": ["all"]}]' % ("0" * 64),
@@ -108,6 +123,8 @@ def test_it_refuses_to_listen_beyond_loopback_without_tokens_and_tls() -> None:
             Settings(url, host=host, tls_certificate=Path("c"), tls_key=Path("k"))
     for host in ("127.0.0.1", "127.9.9.9", "localhost", "::1"):
         Settings(url, host=host)
+    with pytest.raises(dj.InvalidRequest, match="give tokens"):  # the proxy is reached from elsewhere
+        Settings(url, behind_proxy=True)
     assert "p@h" not in repr(Settings(url, tokens=TOKENS))
 
 
@@ -220,6 +237,19 @@ def test_connections_that_say_nothing_give_way_to_new_ones(url: str) -> None:
             connection.close()
 
 
+def test_a_request_that_came_with_the_one_before_is_not_idle(url: str) -> None:
+    with Running(settings_of(url, sockets=5, header_seconds=60)) as running, running.connect() as sent, ExitStack() as opened:
+        head = f"Host: localhost\r\nAuthorization: Bearer {READ}\r\n\r\n"
+        sent.sendall(f"GET /healthz HTTP/1.1\r\n{head}GET /changefeed?long_poll_ms=1500 HTTP/1.1\r\n{head}".encode())
+        until(lambda: running.waiting == 1)
+        silent = [opened.enter_context(running.connect()) for _ in range(20)]
+        until(lambda: sum(map(_has_ended, silent)) >= 15)
+        answer = b""
+        while b"latest_sequence" not in answer and (part := sent.recv(5000)):
+            answer += part
+        assert answer.count(b"HTTP/1.1 200 OK") == 2
+
+
 @pytest.mark.long
 def test_ten_thousand_half_open_connections_do_no_harm(process: Process) -> None:
     """In bounded memory, while others are served."""
@@ -274,6 +304,30 @@ def test_tls(tmp_path: Path) -> None:
             answer = sent.recv(5000)
     assert b" 200 " in answer
     assert b"strict-transport-security" in answer.lower()
+
+
+@pytest.mark.parametrize(("header_seconds", "least"), [(60, 80), (0.5, 100)])
+def test_handshakes_that_do_not_come_do_no_harm(tmp_path: Path, header_seconds: float, least: int) -> None:
+    """They give way to new ones where they are too many, and have as long as the head of a request."""
+    certificate, key = _self_signed(tmp_path)
+    trusting = ssl.create_default_context(cafile=str(certificate))
+    tls = {"tls_certificate": certificate, "tls_key": key}
+    with Running(settings_of(NOWHERE, sockets=20, header_seconds=header_seconds, **tls)) as running, ExitStack() as opened:
+        silent = [opened.enter_context(running.connect()) for _ in range(100)]
+        with httpx.Client(verify=trusting, timeout=5) as client:
+            assert client.get(f"https://localhost:{running.port}/healthz").status_code == 200
+            until(lambda: sum(map(_has_ended, silent)) >= least, 5)
+            assert client.get(f"https://localhost:{running.port}/healthz").status_code == 200
+
+
+def _has_ended(connection: socket.socket) -> bool:
+    connection.setblocking(False)
+    try:
+        return connection.recv(1) == b""
+    except BlockingIOError:
+        return False
+    except ConnectionError:
+        return True
 
 
 def _is_cut_off_at_a_line(connection: socket.socket) -> bool:
@@ -366,3 +420,54 @@ def test_a_connection_sends_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     with Running(settings_of(NOWHERE)) as running, running.client() as client:
         client.get("/healthz")
     assert seen == [1]
+
+
+def test_certificates_that_are_none_are_refused_before_it_listens(tmp_path: Path) -> None:
+    (tmp_path / "bad.pem").write_text("garbage")
+    for name in ("missing.pem", "bad.pem"):
+        file = tmp_path / name
+        with pytest.raises(dj.InvalidRequest, match=f"{name}.*certificate"):
+            server.server_of(settings_of(NOWHERE, tls_certificate=file, tls_key=file))
+
+
+def test_a_path_with_a_slash_too_many_is_unknown_and_no_redirect(quiet: TestClient) -> None:
+    for path in ("/changefeed/", "/data/v3/ed-fi/students/", "/healthz/"):
+        answer = quiet.get(path, follow_redirects=False)
+        assert (answer.status_code, answer.json()["type"]) == (404, "urn:dmsjournal:problem:not-found")
+
+
+def test_a_body_of_two_lengths_ends_the_connection() -> None:
+    """Proxies may differ in where such a request ends, and take the rest of it for another client's."""
+    two = b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+    for method in (b"GET", b"POST"):
+        with Running(settings_of(NOWHERE)) as running, running.connect() as sent:
+            head = b" /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+            sent.sendall(method + head + two + b"GET" + head + b"Connection: close\r\n\r\n")
+            answer = b""
+            while part := sent.recv(5000):
+                answer += part
+            assert answer.startswith(b"HTTP/1.1 400 ")
+            assert answer.count(b"HTTP/1.1 ") == 1
+
+
+def test_who_has_no_token_is_told_so_whatever_the_body_is(url: str) -> None:
+    with in_process(settings_of(url, rate=0.001, burst=3)) as client:
+        asked = {"content": b"{", "headers": {"Authorization": "", "Content-Type": "application/json"}}
+        statuses = [client.post("/changefeed/retention", **asked).status_code for _ in range(4)]
+    assert statuses == [401, 401, 401, 429]
+
+
+def test_a_token_for_a_path_reads_what_the_map_says_alone(url: str, journal: dj.Journal) -> None:
+    other = dj.ResourceKey("Ed-Fi", "Student", "6.0.0")
+    write(journal, document(STUDENT, 1), document(other, 1))
+    with in_process(settings_of(url, resources={"ed-fi/students": "Ed-Fi/Student/5.2.0"})) as client:
+        found = client.get("/changefeed", headers=bearer(STUDENTS)).json()["events"]
+        assert [event["metadata"]["resource"] for event in found] == ["Ed-Fi/Student/5.2.0"]
+        assert client.get("/feed", params={"scope": f"resource:{other}"}, headers=bearer(STUDENTS)).status_code == 403
+
+
+@pytest.mark.parametrize("secret", ['p"w\\d', "é", "2", ":", '"'])
+def test_a_secret_is_struck_out_of_a_line_that_stays_json(secret: str) -> None:
+    record = logging.makeLogRecord({"msg": f"no way to {secret}", "name": "x", "levelname": "INFO", "told": f"<{secret}>", "n": 22})
+    told = msgspec.json.decode(logs.JsonLines([secret]).format(record))
+    assert (told["message"].endswith("***"), told["told"], told["n"]) == (True, "<***>", 22)

@@ -31,7 +31,7 @@ def test_the_page_holds_no_data_and_nothing_from_elsewhere(quiet: TestClient) ->
 
 def test_its_figures_need_a_token_of_all_resources(quiet: TestClient) -> None:
     assert quiet.get("/status", headers={"Authorization": ""}).status_code == 401
-    for path in ("/status", "/metrics"):
+    for path in ("/status", "/metrics", "/changefeed/stats"):
         assert quiet.get(path, headers=bearer(STUDENTS)).status_code == 403
     found = quiet.get("/status", params={"versions": "string"}).json()
     assert (found["newest"], found["journals"][0]["floor"], found["journals"][0]["rows"]) == ("0", "0", 0)
@@ -97,6 +97,22 @@ def test_it_can_be_used_by_keyboard(url: str, db: dj.Journal, page: Any) -> None
         assert page.locator("#tail tr").count() == 0
         page.keyboard.press("Space")
         page.wait_for_selector("#tail tr")  # what came meanwhile is there
+
+
+def test_a_tail_that_failed_and_is_paused_goes_on_once(url: str, db: dj.Journal, page: Any) -> None:
+    write(db, document(STUDENT, 1))
+    with Running(settings_of(url, tokens=())) as running:
+        page.route("**/changefeed/stream*", lambda route: route.abort())
+        page.goto(running.url)
+        page.wait_for_selector("#tail-state:not(:empty)")
+        page.unroute("**/changefeed/stream*")
+        page.click("#pause")
+        page.click("#pause")
+        time.sleep(2.5)  # the failed one would try again
+        write(db, document(STUDENT, 2))
+        page.wait_for_selector("#tail tr")
+        time.sleep(0.5)
+        assert page.locator("#tail tr").count() == 1
 
 
 def test_it_asks_for_a_token_and_keeps_it_for_the_tab(url: str, db: dj.Journal, page: Any) -> None:

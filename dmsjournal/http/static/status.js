@@ -105,16 +105,17 @@ function grow(history) {
 
 // The tail. EventSource cannot send a token, so the stream is read by hand.
 async function follow() {
-  while (!paused) {
-    stopTail = new AbortController();
+  const mine = new AbortController(); // who is stopped stays stopped, also where it waits to try again
+  stopTail = mine;
+  while (!paused && !mine.signal.aborted) {
     at("tail-state").textContent = "";
     try {
       const path = `changefeed/stream?from_seq=${last}&max_seconds=60&versions=string`;
-      const answer = await get(path, { signal: stopTail.signal });
+      const answer = await get(path, { signal: mine.signal });
       if (!answer.ok) throw new Error(await problem(answer));
       await take(answer.body.pipeThrough(new TextDecoderStream()).getReader());
     } catch (error) {
-      if (paused || last === null) break;
+      if (mine.signal.aborted || last === null) break;
       at("tail-state").textContent = error.message;
       await new Promise((done) => setTimeout(done, EVERY_MS));
     }
