@@ -42,6 +42,11 @@ MEANINGS = {
         "create it as sql/<engine>/tables/ has it, without blocking writers",
         False,
     ),
+    "option-unfilled": Meaning(
+        "An option that was added to documents is not filled yet, or its index was dropped: answers are right, and as without it.",
+        "dmsjournal fill max_dep_identity_version",
+        False,
+    ),
     "index-altered": Meaning("An index is not valid or disabled: it is not used.", "rebuild it, without blocking writers", False),
     "constraint-missing": Meaning("A key or check is missing.", "add it as sql/<engine>/tables/ has it", False),
     "constraint-altered": Meaning(

@@ -86,7 +86,8 @@ def downgrade(url: str | sa.URL, revision: str | None = None, *, without: Collec
 
     def migrate(config: Config, found: tuple[str, ...]) -> None:
         _check_options("without", without, known_options(config))
-        _check_options("without", without, _options_of(found), "the database does not have it")
+        has = _options_of(found)
+        _check_options("without", without, has, f"the database does not have it, it has {', '.join(has) or 'no option'}")
         target = revision and _down_to(config, found, revision)
         for row in found:
             name = option_of(row)

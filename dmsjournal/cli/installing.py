@@ -37,12 +37,18 @@ def downgrade(
     without: Without = None,
     lock_timeout: LockTimeout = "5s",
 ) -> None:
-    """Go back to an older revision, or remove options; base removes the journal. Documents stay. It is one transaction."""
+    """Go back to an older revision, or remove options; base removes the journal and all options. Documents stay.
+
+    Options that need more than the revision go as well, with what they kept. It is one transaction.
+    """
     from dmsjournal import migrating
 
     before = migrating.installed(url)
     migrating.downgrade(url, revision, without=without or (), lock_timeout=lock_timeout)
     typer.echo(_told(url, f"before={before.revision}", *before.options))
+    asked = {*(without or ()), str(revision).removesuffix("@base")}
+    if unasked := [name for name in before.options if name not in {*migrating.installed(url).options, *asked}]:
+        typer.echo(f"removed as well, with what they kept: {', '.join(unasked)}", err=True)
 
 
 @app.command()
