@@ -72,15 +72,20 @@ class UnsupportedCapability(JournalError):
 
 
 class NotInstalled(JournalError):
-    """The database has no journal, or an older one than this program needs."""
+    """The database has no journal, or an older one than this program needs.
 
-    def __init__(self, found: str | None, needed: str) -> None:
-        super().__init__(found, needed)
-        self.found, self.needed = found, needed
+    `command` is what the installing role runs: "upgrade", or "adopt" where an adoption is on its way.
+    """
+
+    def __init__(self, found: str | None, needed: str, command: str = "upgrade") -> None:
+        super().__init__(found, needed, command)
+        self.found, self.needed, self.command = found, needed, command
 
     def __str__(self) -> str:
+        if self.command == "adopt":
+            return "an adoption of dms.Document is on its way: run `dmsjournal adopt --url …` to its end, as the installing role"
         state = "the database has no journal" if self.found is None else f"the database's journal is at revision {self.found}"
-        return f"{state}, revision {self.needed} is needed: run `dmsjournal upgrade --url …` as the installing role"
+        return f"{state}, revision {self.needed} is needed: run `dmsjournal {self.command} --url …` as the installing role"
 
 
 class MigrationRefused(JournalError):

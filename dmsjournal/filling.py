@@ -36,8 +36,8 @@ def fill(
     if pause < 0:
         raise InvalidRequest("pause", pause, "give seconds, 0 or more")
     found = installed(url)
-    if found.revision is None:
-        raise NotInstalled(None, REVISION)
+    if found.revision is None or found.is_adopting:
+        raise NotInstalled(found.revision, REVISION, "adopt" if found.is_adopting else "upgrade")
     pool = engine_for(url)
     engine, total = engine_name(pool.dialect.name), 0
     try:

@@ -25,6 +25,7 @@ from dmsjournal.branches import JOURNAL, with_options
 from dmsjournal.connecting import engine_for, is_locked_out, message_of, module_of, translated
 from dmsjournal.errors import DatabaseRefused, InvalidRequest, MigrationRefused, NotInstalled, Unavailable, near_matches
 from dmsjournal.revisions import journal_revision, needed_by, option_of
+from dmsjournal.session import Session
 
 _RUN = re.compile(r'"([a-z]+/[\w.]+)"')  # a file that a migration names
 _LOCK_TIMEOUT = re.compile(r"\d+(ms|s|min)?")
@@ -33,10 +34,14 @@ _ONE_AT_A_TIME = threading.Lock()  # what Alembic's migrations reach, `op` and `
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """What a database has: the journal's revision, None where there is no journal, and the names of its options, in order."""
+    """What a database has: the journal's revision, None where there is no journal, and the names of its options, in order.
+
+    `is_adopting`: an adoption is on its way, and nobody reads before its end.
+    """
 
     revision: str | None
     options: tuple[str, ...] = ()
+    is_adopting: bool = False
 
 
 def upgrade(url: str | sa.URL, revision: str = "head", *, options: Collection[str] = (), lock_timeout: str = "5s") -> None:
@@ -137,8 +142,9 @@ def installed(url: str | sa.URL) -> Installed:
     engine = engine_for(url)
     try:
         with translated(), engine.connect() as conn:
+            is_adopting = Session(conn, statements.engine_name(engine.dialect.name)).installing_command() == "adopt"
             found = _revisions(conn)
-            return Installed(journal_revision(found), tuple(_options_of(found)))
+            return Installed(journal_revision(found), tuple(_options_of(found)), is_adopting)
     except NotInstalled:
         return Installed(None)
     finally:

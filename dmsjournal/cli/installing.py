@@ -64,6 +64,8 @@ def _told(url: str, rest: str, *before: str) -> str:
     from dmsjournal import migrating
 
     now = migrating.installed(url)
+    if now.is_adopting:
+        typer.echo("an adoption of dms.Document is on its way: run dmsjournal adopt to its end", err=True)
     options = f" options={','.join(now.options) or None}" if now.options or before else ""
     return f"revision={now.revision} {rest}{options}"
 

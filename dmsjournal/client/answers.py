@@ -101,7 +101,9 @@ _ERRORS: Mapping[str, Callable[[Mapping[str, Any], str], JournalError]] = {
     "checkpoint-expired": lambda problem, _: CheckpointExpired(problem["requested"], problem["oldest"]),
     "history-diverged": lambda problem, _: HistoryDiverged(problem["checkpoint"], problem["newest"]),
     "unsupported-capability": _unsupported,
-    "not-installed": lambda problem, _: NotInstalled(problem.get("found"), problem.get("needed", "a newer one")),
+    "not-installed": lambda problem, _: NotInstalled(
+        problem.get("found"), problem.get("needed", "a newer one"), problem.get("command", "upgrade")
+    ),
     "database-refused": lambda _, detail: DatabaseRefused(None, "the service's database refused", detail),
     "unavailable": lambda _, detail: Unavailable(detail),
     "busy": lambda _, detail: Unavailable(detail),

@@ -497,6 +497,14 @@ def test_without_documents_there_is_nothing_to_adopt(empty: str, admin: sa.Conne
         adopt(empty)
 
 
+@pytest.mark.acceptance("57")
+def test_an_upgrade_names_the_adoption_where_the_documents_are_another_programs(empty: str, admin: sa.Connection) -> None:
+    SHAPES["ids"].create(admin)
+    with pytest.raises(dj.MigrationRefused, match="of another application: document, .*run dmsjournal adopt"):
+        migrating.upgrade(empty)
+    assert "dmsjournal adopt" in migrating.script()
+
+
 @pytest.mark.acceptance("56")
 def test_an_upgrade_waits_for_the_end_of_an_adoption(empty: str, admin: sa.Connection) -> None:
     shape = SHAPES["ids"]
@@ -505,9 +513,12 @@ def test_an_upgrade_waits_for_the_end_of_an_adoption(empty: str, admin: sa.Conne
     run_until(empty, "stamp and journal all documents")
     with pytest.raises(dj.MigrationRefused, match=r"adoption of dms.Document is on its way.*Run dmsjournal adopt"):
         migrating.upgrade(empty)
-    with dj.connect(empty) as journal, pytest.raises(dj.NotInstalled):  # no reader sees a journal that is not filled
-        journal.versions()
+    with dj.connect(empty) as journal, pytest.raises(dj.NotInstalled, match="on its way: run `dmsjournal adopt"):
+        journal.versions()  # no reader sees a journal that is not filled
+    for arguments in (["verify"], ["fill", "max_dep_identity_version"], ["current"], ["downgrade", "base"]):
+        assert "dmsjournal adopt" in CliRunner().invoke(cli.app, [*arguments, "--url", empty]).stderr
     adopt(empty)
+    assert CliRunner().invoke(cli.app, ["current", "--url", empty]).stderr == ""
     assert_sound(empty, admin)
 
 
