@@ -20,6 +20,11 @@ MEANINGS = {
         "A trigger is disabled: what was written meanwhile is not journaled.", "repair makes it anew, enabled"
     ),
     "trigger-altered": Meaning("A trigger is not as shipped, or fires at other times.", "repair makes it anew"),
+    "adopted-trigger": Meaning(
+        "A trigger that the adoption made for its programs is missing or disabled: what they wrote meanwhile is not journaled.",
+        "ALTER TABLE … ENABLE TRIGGER, or dmsjournal adopt --content-column …, or adopting/names.sql; then signal what changed",
+        False,
+    ),
     "routine-missing": Meaning("A function or procedure is missing.", "repair makes it again"),
     "routine-altered": Meaning(
         "A function or procedure is not as shipped, in its text, rights or settings.",

@@ -66,7 +66,11 @@ def deviations(session: Session) -> list[Deviation]:
         elif row.state != "ok":
             found.append(Deviation(_CODES[row.kind], row.name, row.state))
     filled = made_by_fill(session.engine)
-    for key, shipped in shipped_objects(session).items():
+    objects = shipped_objects(session)
+    for row in session.execute("status_triggers"):
+        if row.state in ("missing", "disabled") and ("trigger", row.trigger_name.lower()) not in objects:
+            found.append(Deviation("adopted-trigger", row.trigger_name.lower(), row.state))
+    for key, shipped in objects.items():
         if shipped.kind not in COMPARED:
             continue
         if shipped.kind == "index" and key not in installed and key[1] in filled:
