@@ -87,7 +87,7 @@ class Consumers:
                 _refuse_diverged(before, newest)
             moved = session.execute("update_consumer", **_row(name, version, document_id), backwards=backwards).first()
             if moved is None:
-                raise InvalidRequest("to", to, f"{before}: pass backwards to move it back")
+                raise InvalidRequest("to", to, f"{before}: pass `backwards` to move it back")
             return _one(session, newest, name)
 
     def get(self, name: str) -> Consumer:

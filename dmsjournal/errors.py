@@ -18,11 +18,15 @@ class JournalError(Exception):
 
 
 class InvalidRequest(JournalError):
-    """What was asked for makes no sense; nothing was read or written."""
+    """What was asked for makes no sense; nothing was read or written.
 
-    def __init__(self, parameter: str, value: object, remedy: str) -> None:
+    `others` are parameters that `parameter` does not go together with, or one of which is needed in its place. A remedy names a
+    parameter in backticks, unless it is a word that is nothing else: the command line names its options instead.
+    """
+
+    def __init__(self, parameter: str, value: object, remedy: str, *, others: Sequence[str] = ()) -> None:
         super().__init__(parameter, value, remedy)
-        self.parameter, self.value, self.remedy = parameter, value, remedy
+        self.parameter, self.value, self.remedy, self.others = parameter, value, remedy, tuple(others)
 
     def __str__(self) -> str:
         try:
@@ -206,3 +210,8 @@ def near_matches(word: str, known: Sequence[str]) -> str:
     folded = {name.casefold(): name for name in known}
     found = difflib.get_close_matches(word.casefold(), list(folded), n=3)
     return f"did you mean {' or '.join(folded[name] for name in found)}?" if found else "no name looks like it"
+
+
+def valid_names(known: Sequence[str]) -> str:
+    """A remedy for an unknown name where all that there are can be told."""
+    return f"name {'one of ' if len(known) > 1 else ''}{', '.join(known)}"

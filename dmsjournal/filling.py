@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection
 import sqlalchemy as sa
 
 from dmsjournal.connecting import REVISION, engine_for, module_of, translated
-from dmsjournal.errors import InvalidRequest, NotInstalled
+from dmsjournal.errors import InvalidRequest, NotInstalled, valid_names
 from dmsjournal.migrating import installed, known_options
 from dmsjournal.session import Session
 from dmsjournal.statements import engine_name, text_of
@@ -69,11 +69,11 @@ def made_by_fill(engine: str) -> dict[str, str]:
 
 def _checked_option(name: str, found: Collection[str], engine: str) -> None:
     """Raises InvalidRequest unless it is an option that is filled, and that the database has."""
-    fillable = ", ".join(_BATCHES)
+    fillable = valid_names(list(_BATCHES))
     if name not in known_options(engine):
-        raise InvalidRequest("option", name, f"this release has no such option; one that is filled is {fillable}")
+        raise InvalidRequest("option", name, f"this release has no such option; {fillable}")
     if name not in _BATCHES:
-        raise InvalidRequest("option", name, f"it is whole as it comes, there is nothing to fill; one that is filled is {fillable}")
+        raise InvalidRequest("option", name, f"it is whole as it comes, there is nothing to fill; {fillable}")
     if name not in found:
         has = ", ".join(found) or "no option"
         raise InvalidRequest("option", name, f"the database has {has}: add it with `dmsjournal upgrade --with {name}`")

@@ -23,7 +23,7 @@ from alembic.script import ScriptDirectory
 from dmsjournal import statements
 from dmsjournal.branches import JOURNAL, with_options
 from dmsjournal.connecting import engine_for, is_locked_out, message_of, module_of, translated
-from dmsjournal.errors import DatabaseRefused, InvalidRequest, MigrationRefused, NotInstalled, Unavailable, near_matches
+from dmsjournal.errors import DatabaseRefused, InvalidRequest, MigrationRefused, NotInstalled, Unavailable, valid_names
 from dmsjournal.revisions import journal_revision, needed_by, option_of
 from dmsjournal.session import Session
 
@@ -83,7 +83,8 @@ def downgrade(url: str | sa.URL, revision: str | None = None, *, without: Collec
     sequence their stamps came from. Raises what upgrade raises.
     """
     if not without and revision is None:
-        raise InvalidRequest("revision", revision, "name one, such as 0003 or base, or an option to remove (without)")
+        remedy = "name one, such as 0003 or base, or an option to remove (`without`)"
+        raise InvalidRequest("revision", revision, remedy, others=["without"])
     if not without:
         _checked_revision(revision)
     if isinstance(revision, str) and revision.endswith("@base") and revision != f"{JOURNAL}@base":  # as Alembic writes it
@@ -122,7 +123,7 @@ def script(
     config.output_buffer = output
     if option is not None:
         if revision is not None:
-            raise InvalidRequest("revision", revision, "an option's script goes from none to its newest revision, or back")
+            raise InvalidRequest("revision", revision, "an option's script goes from none to its newest revision, or back", others=["option"])
         _check_options("option", [option], known_options(config))
         revision = f"{option}@head:{option}@base" if down else f"{JOURNAL}@head:{option}@head"
     revision = "head" if revision is None else revision
@@ -279,10 +280,7 @@ def _check_options(parameter: str, names: Collection[str], known: Collection[str
         raise InvalidRequest(parameter, names, "give a list of names")
     for name in names:
         if name not in known:
-            remedy = (
-                otherwise or f"this release has no such option; it has {', '.join(known)}; {near_matches(str(name), list(known))}"
-            )
-            raise InvalidRequest(parameter, name, remedy)
+            raise InvalidRequest(parameter, name, otherwise or f"this release has no such option; {valid_names(list(known))}")
 
 
 def _refuse_below(config: Config, found: tuple[str, ...], revision: str) -> None:

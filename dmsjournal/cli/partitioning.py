@@ -6,11 +6,11 @@ from typing import Annotated
 import typer
 
 import dmsjournal as dj
-from dmsjournal.cli.base import Json, Url, app
+from dmsjournal.cli.base import Commands, Json, Url, app
 from dmsjournal.cli.printing import print_items
 from dmsjournal.partitioning import AHEAD, BATCH_SIZE, VERSIONS, Step
 
-partitions = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+partitions = Commands(no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(partitions, name="partitions", help="List, add and split the parts of journals that have option partitions.")
 
 Versions = Annotated[int, typer.Option(metavar="N", help="Versions of a part; its bounds are multiples of it.")]

@@ -10,7 +10,7 @@ import typer
 
 import dmsjournal as dj
 from dmsjournal import durations, statements
-from dmsjournal.cli.base import Json, Url, app
+from dmsjournal.cli.base import Commands, Json, Url, app
 from dmsjournal.cli.printing import print_items
 from dmsjournal.pruning import BATCH_SIZE
 
@@ -103,7 +103,7 @@ def _bar() -> "Iterator[Progress | None]":
         yield show
 
 
-consumers = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+consumers = Commands(no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(consumers, name="consumers", help="List, register, advance and drop the consumers that a prune stops at.")
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The consumer's name.")]

@@ -181,7 +181,7 @@ def test_derive_says_which_documents_do_not_exist(history: dj.Journal) -> None:
 def test_an_id_that_is_none_is_refused(history: dj.Journal, text: str) -> None:
     code, output = invoke("derive", "1", text)
     assert code == 1
-    assert output.startswith("document_ids = ")
+    assert output.startswith("ids = ")
 
 
 def test_an_expired_window_says_where_to_go_on(history: dj.Journal, connections: list[sa.Connection]) -> None:

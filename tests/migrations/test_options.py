@@ -144,7 +144,7 @@ def test_an_option_is_removed_by_either_name(empty: str, revision: str | None) -
 
 @pytest.mark.parametrize("name", ["max_dep_identity_versoin", "", "0006", "max_dep_identity_version_0006"])
 def test_an_unknown_option_is_named_with_those_that_there_are(empty: str, admin: sa.Connection, name: str) -> None:
-    with pytest.raises(dj.InvalidRequest, match=rf"with = .*no such option; it has .*{OPTION}"):
+    with pytest.raises(dj.InvalidRequest, match=rf"with = .*no such option; name one of .*{OPTION}"):
         migrating.upgrade(empty, options=[name])
     assert commit(admin, "SELECT to_regnamespace('dms')") == [(None,)]
     with pytest.raises(dj.InvalidRequest, match="without"):
