@@ -136,6 +136,10 @@ def adopt(
                 progress,
             )
             return run.planned() if dry_run else run.done()
+    except DatabaseRefused as error:
+        if error.refused != "right":
+            raise
+        raise DatabaseRefused(error.code, error.message, module_of(name).ADOPTER, refused="right") from error.__cause__
     finally:
         engine.dispose()
 

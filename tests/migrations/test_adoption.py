@@ -540,6 +540,12 @@ def test_a_role_that_does_not_own_the_tables_is_refused(empty: str, admin: sa.Co
         commit(admin, "REVOKE CREATE ON SCHEMA dms FROM adopter")
         with pytest.raises(dj.AdoptionRefused, match=r"role adopter may not create anything there. GRANT CREATE ON SCHEMA dms"):
             adopt(adopter, dry_run=True)
+        for missing in ("TEMPORARY ON DATABASE", "USAGE ON SCHEMA"):
+            named = sa.make_url(empty).database if "DATABASE" in missing else "dms"
+            commit(admin, f"REVOKE {missing} {named} FROM PUBLIC, adopter")
+            with pytest.raises(dj.DatabaseRefused, match="permission denied .*as the role that owns dms.Document; GRANT USAGE.* TEMPORARY"):
+                adopt(adopter, dry_run=True)
+            commit(admin, f"GRANT {missing} {named} TO adopter")
     finally:
         commit(admin, "DROP OWNED BY adopter; DROP ROLE adopter")
 
