@@ -271,3 +271,22 @@ def test_flags_are_named_as_they_were_given_and_notes_stay() -> None:
     assert (str(told), told.__notes__) == ("--no-body: it was begun with --body: leave it out", ["nothing was written"])
     assert str(worded(dj.InvalidRequest("min", None, "give one"), extract)) == "--min: give one"
     assert str(worded(dj.InvalidRequest("where", "/nowhere", "no"), extract)) == "output = '/nowhere': no"  # by its value
+
+
+@pytest.mark.parametrize(("files", "says"), [([], "The database stays until"), (["changes.parquet"], "The database and the Parquet")])
+def test_a_demo_that_is_kept_says_what_there_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: list[str], says: str
+) -> None:
+    from unittest.mock import Mock
+
+    from rich.console import Console
+
+    from dmsjournal import demo
+
+    for name in files:
+        (tmp_path / name).mkdir()
+    monkeypatch.setattr(demo.threading, "Event", Mock(side_effect=KeyboardInterrupt))
+    console = Console(record=True, width=200)
+    demo._wait(console, Mock(url=lambda: "postgresql://here/demo"), tmp_path)
+    assert console.export_text().strip().startswith(says)
+    assert (tmp_path / "url").read_text() == "postgresql://here/demo"
