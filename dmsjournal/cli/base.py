@@ -91,6 +91,7 @@ Url = Annotated[
     ),
 ]
 LockTimeout = Annotated[str, typer.Option(help="How long to wait for any lock: 500ms, 5s, 1min; 0 waits for ever.")]
+Pause = Annotated[str, typer.Option(metavar="TIME", help="Wait so long after each batch, such as 100ms, 2s or 0.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")]
 StringVersions = Annotated[
     bool, typer.Option("--string-versions", help="With --json: versions and ids as strings. JavaScript rounds numbers above 2^53.")

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from dmsjournal.cli.base import LockTimeout, Url, app
+from dmsjournal.cli.base import LockTimeout, Pause, Url, app
 
 With = Annotated[
     list[str] | None, typer.Option("--with", metavar="OPTION", help="Add an option, such as max_dep_identity_version.")
@@ -74,21 +74,24 @@ def _told(url: str, rest: str, *before: str) -> str:
 def fill(
     option: Annotated[str, typer.Argument(metavar="OPTION", help="Such as max_dep_identity_version.")],
     url: Url,
-    batch: Annotated[int, typer.Option(min=1, max=1_000_000, metavar="N", help="Documents a transaction.")] = 1_000,
-    pause: Annotated[int, typer.Option(min=0, metavar="MS", help="Milliseconds between two transactions.")] = 0,
+    batch_size: Annotated[
+        int, typer.Option("--batch-size", min=1, max=1_000_000, metavar="N", help="Documents a transaction.")
+    ] = 1_000,
+    batch: Annotated[int | None, typer.Option("--batch", min=1, max=1_000_000, hidden=True)] = None,  # its name at first
+    pause: Pause = "0",
 ) -> None:
     """Fill what an option keeps for the documents that were there before it. Writers go on; after an interruption, run it again.
 
-    Example: dmsjournal fill max_dep_identity_version --batch 5000
+    Example: dmsjournal fill max_dep_identity_version --batch-size 5000
     """
     from rich.console import Console
 
-    from dmsjournal import filling
+    from dmsjournal import durations, filling
 
-    console = Console(stderr=True)
+    console, rest = Console(stderr=True)(pause, milliseconds=True)
     with console.status("filling") as status:
         filled = filling.fill(
-            url, option, batch_size=batch, pause=pause / 1000, progress=lambda n: status.update(f"{n:,} documents looked at")
+            url, option, batch_size=batch or batch_size, pause=rest.total_seconds(), progress=lambda n: status.update(f"{n:,} documents looked at")
         )
     typer.echo(f"filled={option} documents={filled}")
 

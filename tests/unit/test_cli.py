@@ -290,3 +290,20 @@ def test_a_demo_that_is_kept_says_what_there_is(
     demo._wait(console, Mock(url=lambda: "postgresql://here/demo"), tmp_path)
     assert console.export_text().strip().startswith(says)
     assert (tmp_path / "url").read_text() == "postgresql://here/demo"
+
+
+@pytest.mark.parametrize("command", [["adopt"], ["fill", "max_dep_identity_version"], ["partitions", "split"], ["prune"]])
+def test_a_pause_is_written_with_its_unit_in_every_command(command: list[str]) -> None:
+    assert "such as 100ms, 2s or 0" in " ".join(invoke(*command, "--help")[1].split())
+    assert "--batch-size" in invoke(*command, "--help")[1]
+    through = ["--through", "1"] if command == ["prune"] else []
+    code, output = invoke(*command, *through, "--pause", "5", "--url", NOWHERE)
+    assert (code, output[:14]) == (1, "--pause = '5':")
+    for pause in ("0", "5ms"):
+        assert "--pause" not in invoke(*command, *through, "--pause", pause, "--url", NOWHERE)[1]
+
+
+def test_the_first_name_of_an_option_goes_on() -> None:
+    assert invoke("fill", "max_dep_identity_version", "--batch", "0", "--url", NOWHERE)[0] == 2
+    assert invoke("fill", "max_dep_identity_version", "--batch", "5", "--url", NOWHERE)[0] == 1
+    assert "--batch " not in invoke("fill", "--help")[1]
