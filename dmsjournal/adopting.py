@@ -293,7 +293,7 @@ class _Run:
         return early + late
 
     def _late(self) -> list[_Work]:
-        """What is to do where the journal is installed: content columns may be named, or named anew, later. Raises AdoptionRefused."""
+        """What is to do where the journal is installed: content columns may be named anew. Raises AdoptionRefused."""
         if not self.content_columns:
             return []
         self._checked(True)

@@ -14,7 +14,9 @@ from dmsjournal.session import Session
 from dmsjournal.statements import engine_name, text_of
 
 _BATCHES = {"max_dep_identity_version": "fill_max_dep"}  # by option, the statement of a batch
-_BEGINS = {"postgres": {"max_dep_identity_version": "index_max_dep"}}  # outside a transaction; SQL Server's migration makes its index
+_BEGINS = {
+    "postgres": {"max_dep_identity_version": "index_max_dep"}
+}  # outside a transaction; SQL Server's migration makes its index
 
 
 def fill(

@@ -123,7 +123,9 @@ def script(
     config.output_buffer = output
     if option is not None:
         if revision is not None:
-            raise InvalidRequest("revision", revision, "an option's script goes from none to its newest revision, or back", others=["option"])
+            raise InvalidRequest(
+                "revision", revision, "an option's script goes from none to its newest revision, or back", others=["option"]
+            )
         _check_options("option", [option], known_options(config))
         revision = f"{option}@head:{option}@base" if down else f"{JOURNAL}@head:{option}@head"
     revision = "head" if revision is None else revision

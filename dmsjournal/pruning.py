@@ -91,7 +91,12 @@ class Request:
 
     def __post_init__(self) -> None:
         if self.through is None and self.older_than is None and self.keep_at_least is None:
-            raise InvalidRequest("through", None, "say how far to prune: `through`, older_than or keep_at_least", others=["older_than", "keep_at_least"])
+            raise InvalidRequest(
+                "through",
+                None,
+                "say how far to prune: `through`, older_than or keep_at_least",
+                others=["older_than", "keep_at_least"],
+            )
         if self.through is not None:
             checked_version("through", self.through)
         if self.older_than is not None:

@@ -2,7 +2,8 @@
 
 import os
 import sys
-from typing import Annotated, Any, NoReturn
+from collections.abc import Callable
+from typing import Annotated, Any, NoReturn, TypeVar
 
 import typer
 import typer.core
@@ -48,10 +49,13 @@ class _Command(typer.core.TyperCommand):
             raise worded(error, ctx) from error
 
 
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
 class Commands(typer.Typer):
     """A group of such commands."""
 
-    def command(self, name: str | None = None, **settings: Any) -> Any:
+    def command(self, name: str | None = None, **settings: Any) -> Callable[[_Function], _Function]:
         return super().command(name, **{"cls": _Command} | settings)
 
 

@@ -88,10 +88,14 @@ def fill(
 
     from dmsjournal import durations, filling
 
-    console, rest = Console(stderr=True)(pause, milliseconds=True)
+    console, rest = Console(stderr=True), durations.parsed("pause", pause)
     with console.status("filling") as status:
         filled = filling.fill(
-            url, option, batch_size=batch or batch_size, pause=rest.total_seconds(), progress=lambda n: status.update(f"{n:,} documents looked at")
+            url,
+            option,
+            batch_size=batch or batch_size,
+            pause=rest.total_seconds(),
+            progress=lambda n: status.update(f"{n:,} documents looked at"),
         )
     typer.echo(f"filled={option} documents={filled}")
 

@@ -26,7 +26,8 @@ SCRIPT_BEGINS, SCRIPT_ENDS = "\\set ON_ERROR_STOP on", ""
 SEPARATOR = ""  # of a script's batches
 MODEL = tuple(f"tables/{table}.v1" for table in ("ResourceKey", "Document", "DocumentCache", "ReferenceEdge"))  # what is adopted
 ADOPTER = (  # what to do where a right is missing, for a dry run too: the plan is made beside temporary tables
-    "adopt, with --dry-run too, as the role that owns dms.Document; GRANT USAGE, CREATE ON SCHEMA dms and TEMPORARY ON DATABASE to it"
+    "adopt, with --dry-run too, as the role that owns dms.Document; "
+    "GRANT USAGE, CREATE ON SCHEMA dms and TEMPORARY ON DATABASE to it"
 )
 HELD = "SHARE ROW EXCLUSIVE"  # the lock that holds writers while an adoption brings the triggers
 

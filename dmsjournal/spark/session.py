@@ -74,7 +74,9 @@ def _logging() -> dict[str, str]:
     """
     if "SPARK_CONF_DIR" in os.environ:
         return {"spark.log.level": "ERROR"}
-    return {"spark.driver.defaultJavaOptions": f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties').as_uri()}"}
+    return {
+        "spark.driver.defaultJavaOptions": f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties').as_uri()}"
+    }
 
 
 def _jars_of_environment() -> list[Path]:

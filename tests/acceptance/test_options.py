@@ -1,6 +1,5 @@
 """Options change no answer: the same histories with and without (docs/dba/options.md)."""
 
-
 import pytest
 import sqlalchemy as sa
 

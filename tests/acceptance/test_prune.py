@@ -425,6 +425,7 @@ def test_the_job_for_cron(history: dj.Journal, caplog: pytest.LogCaptureFixture,
 def test_durations() -> None:
     assert durations.parsed("pause", "90d") == timedelta(days=90)
     assert durations.parsed("pause", "500ms") == timedelta(milliseconds=500)
-    for text in ("", "90", "d", "-1d", "1.5h", "1d 2h", "999999999d"):
+    assert durations.parsed("pause", "0") == timedelta()
+    for text in ("", "90", "00", "d", "-1d", "1.5h", "1d 2h", "999999999d"):
         with pytest.raises(dj.InvalidRequest, match="pause"):
             durations.parsed("pause", text)

@@ -543,7 +543,9 @@ def test_a_role_that_does_not_own_the_tables_is_refused(empty: str, admin: sa.Co
         for missing in ("TEMPORARY ON DATABASE", "USAGE ON SCHEMA"):
             named = sa.make_url(empty).database if "DATABASE" in missing else "dms"
             commit(admin, f"REVOKE {missing} {named} FROM PUBLIC, adopter")
-            with pytest.raises(dj.DatabaseRefused, match="permission denied .*as the role that owns dms.Document; GRANT USAGE.* TEMPORARY"):
+            with pytest.raises(
+                dj.DatabaseRefused, match=r"permission denied .*as the role that owns dms.Document; GRANT USAGE.* TEMPORARY"
+            ):
                 adopt(adopter, dry_run=True)
             commit(admin, f"GRANT {missing} {named} TO adopter")
     finally:
@@ -561,7 +563,7 @@ def test_without_documents_there_is_nothing_to_adopt(empty: str, admin: sa.Conne
 @pytest.mark.acceptance("57")
 def test_an_upgrade_names_the_adoption_where_the_documents_are_another_programs(empty: str, admin: sa.Connection) -> None:
     SHAPES["ids"].create(admin)
-    with pytest.raises(dj.MigrationRefused, match="of another application: document, .*run dmsjournal adopt"):
+    with pytest.raises(dj.MigrationRefused, match=r"of another application: document, .*run dmsjournal adopt"):
         migrating.upgrade(empty)
     assert "dmsjournal adopt" in migrating.script()
 

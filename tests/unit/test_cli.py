@@ -273,7 +273,9 @@ def test_flags_are_named_as_they_were_given_and_notes_stay() -> None:
     assert str(worded(dj.InvalidRequest("where", "/nowhere", "no"), extract)) == "output = '/nowhere': no"  # by its value
 
 
-@pytest.mark.parametrize(("files", "says"), [([], "The database stays until"), (["changes.parquet"], "The database and the Parquet")])
+@pytest.mark.parametrize(
+    ("files", "says"), [([], "The database stays until"), (["changes.parquet"], "The database and the Parquet")]
+)
 def test_a_demo_that_is_kept_says_what_there_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: list[str], says: str
 ) -> None:
