@@ -107,7 +107,7 @@ def adopt(
     would lock the table), `pause` is seconds between batches (0 or more), `lock_timeout` is as in migrating.upgrade, and is waited
     for at most `tries` times (1 or more). `new_stamps` gives every document a new stamp, whatever versions it has. A change of
     `content_columns` counts as changed content, where programs do not signal it. Killed at any moment, it goes on when it is called
-    again. A database that is adopted already is left alone.
+    again. A database that is adopted already is left alone, but for `content_columns`, which may be named later, or anew.
 
     Raises AdoptionRefused, with all that is in the way and nothing changed; InvalidRequest; MigrationRefused where there is nothing
     to adopt; Unavailable where a lock was not to be had: what was done so far is kept.
@@ -136,6 +136,10 @@ def adopt(
                 progress,
             )
             return run.planned() if dry_run else run.done()
+    except DatabaseRefused as error:
+        if error.refused != "right":
+            raise
+        raise DatabaseRefused(error.code, error.message, module_of(name).ADOPTER, refused="right") from error.__cause__
     finally:
         engine.dispose()
 
@@ -168,7 +172,7 @@ class _Run:
         """What is to do. Raises AdoptionRefused."""
         revision, switched = self._found()
         if self._is_done(revision, switched):
-            return Adoption([], [], revision)
+            return Adoption([work.step for work in self._late()], self._late_notes(), revision)
         notes = self._checked(switched)
         return Adoption([work.step for work in self._works(switched)], notes, revision)
 
@@ -178,7 +182,10 @@ class _Run:
         self._retried(self._alone)
         revision, switched = self._found()
         if self._is_done(revision, switched):
-            return Adoption([], [], revision)
+            works = self._late()
+            for work in works:
+                work.perform(work.step)
+            return Adoption([work.step for work in works], self._late_notes(), revision)
         notes = self._checked(switched)
         works = self._works(switched)
         self._short("adopting/begin")
@@ -273,7 +280,7 @@ class _Run:
         if not switched:
             early.append(_Work(Step("bring the triggers: from here on every write is journaled", "short", held, 0), self._switch))
         if self.content_columns:
-            late.append(_Work(Step("take a change of other columns for content", "short", held, 0), self._signal_content))
+            late.append(self._content())
         late += [
             _Work(Step("stamp and journal all documents", "batches", "rows", rows.documents), partial(self._fill, "documents")),
             _Work(
@@ -284,6 +291,21 @@ class _Run:
             _Work(Step("let readers in", "short", held, 0), self._finish),
         ]
         return early + late
+
+    def _late(self) -> list[_Work]:
+        """What is to do where the journal is installed: content columns may be named anew. Raises AdoptionRefused."""
+        if not self.content_columns:
+            return []
+        self._checked(True)
+        return [self._content()]
+
+    def _late_notes(self) -> list[Finding]:
+        found = "the journal is installed already, its documents keep the stamps that they have"
+        return [Finding("--new-stamps", found, "Nothing was done for it.")] if self.new_stamps else []
+
+    def _content(self) -> _Work:
+        held = module_of(self.engine).HELD
+        return _Work(Step("take a change of other columns for content", "short", held, 0), self._signal_content)
 
     def _performing(self, kind: str, statement: str) -> Callable[[Step], None]:
         if kind == "fill":

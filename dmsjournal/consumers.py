@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from dmsjournal.errors import HistoryDiverged, InvalidRequest, near_matches
+from dmsjournal.errors import CheckpointExpired, HistoryDiverged, InvalidRequest, near_matches
 from dmsjournal.floors import read_floors
 from dmsjournal.history import has_diverged
 from dmsjournal.holding import Hold, holding
@@ -87,7 +87,7 @@ class Consumers:
                 _refuse_diverged(before, newest)
             moved = session.execute("update_consumer", **_row(name, version, document_id), backwards=backwards).first()
             if moved is None:
-                raise InvalidRequest("to", to, f"{before}: pass backwards to move it back")
+                raise InvalidRequest("to", to, f"{before}: pass `backwards` to move it back")
             return _one(session, newest, name)
 
     def get(self, name: str) -> Consumer:
@@ -166,7 +166,12 @@ class Consumers:
         if version > newest:
             raise InvalidRequest(parameter, place, f"newest is {newest}, below it: nobody can have read that far")
         session.execute("lock_consumers")
-        refuse_expired(Window(min=_through(version, document_id) + 1), max(read_floors(session).values()))
+        floor = max(read_floors(session).values())
+        try:
+            refuse_expired(Window(min=_through(version, document_id) + 1), floor)
+        except CheckpointExpired as error:
+            error.add_note(f"a consumer at {place} would get this error at its next read, so none is put below {floor}")
+            raise
         return newest, version, document_id
 
 

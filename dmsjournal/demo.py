@@ -94,7 +94,9 @@ def _borrowed(url: str, keep: bool) -> Iterator[None]:
 def _wait(console: Console, server: EmbeddedPostgres, folder: Path) -> None:
     with open(os.open(folder / "url", os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="utf-8") as file:  # it holds the password
         file.write(server.url())
-    console.print("\nThe database and the Parquet files stay until Ctrl-C. In another terminal:", soft_wrap=True)
+    has_files = any(folder.glob("*.parquet"))  # with --no-spark there are none
+    kept = "The database and the Parquet files stay" if has_files else "The database stays"
+    console.print(f"\n{kept} until Ctrl-C. In another terminal:", soft_wrap=True)
     console.print(f"  cd {folder}\n  export DMSJOURNAL_URL=$(cat url)\n  dmsjournal changes Student --limit 5", soft_wrap=True)
     try:
         threading.Event().wait()

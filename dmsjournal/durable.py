@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -12,6 +13,7 @@ from uuid import uuid4
 from dmsjournal.errors import InvalidRequest, Unavailable, UnsupportedCapability
 
 _LOCK = "_lock"
+URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/|file:")  # no folder's name, though it could be one
 
 
 def write_whole(path: Path, content: bytes, mode: int = 0o666) -> None:
@@ -53,6 +55,8 @@ def locked(folder: Path) -> Iterator[None]:
 
     The lock is the operating system's and ends with this process, however that ends. Raises Unavailable where another one has it.
     """
+    if URL.match(str(folder)):  # else it would be made here, as a folder called file:
+        raise InvalidRequest("folder", str(folder), "it is a URL: name a folder of this machine, such as /data/changes")
     made = [each for each in (folder, *folder.parents) if not each.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -20,8 +20,8 @@ def checked_duration(parameter: str, value: object) -> timedelta:
 
 
 def parsed(parameter: str, text: str) -> timedelta:
-    """The duration that a text such as 90d, 12h, 30min, 5s or 500ms is. Raises InvalidRequest naming the parameter."""
-    found = _WRITTEN.fullmatch(text)
+    """The duration that a text such as 90d, 12h, 30min, 5s, 500ms or 0 is. Raises InvalidRequest naming the parameter."""
+    found = _WRITTEN.fullmatch("0s" if text == "0" else text)
     if found is None:
         raise InvalidRequest(parameter, text, "write it like 90d, 12h, 30min, 5s or 500ms")
     return checked_duration(parameter, timedelta(**{_UNITS[found[2]]: int(found[1])}))

@@ -18,11 +18,15 @@ class JournalError(Exception):
 
 
 class InvalidRequest(JournalError):
-    """What was asked for makes no sense; nothing was read or written."""
+    """What was asked for makes no sense; nothing was read or written.
 
-    def __init__(self, parameter: str, value: object, remedy: str) -> None:
+    `others` are parameters that `parameter` does not go together with, or one of which is needed in its place. A remedy names a
+    parameter in backticks, unless it is a word that is nothing else: the command line names its options instead.
+    """
+
+    def __init__(self, parameter: str, value: object, remedy: str, *, others: Sequence[str] = ()) -> None:
         super().__init__(parameter, value, remedy)
-        self.parameter, self.value, self.remedy = parameter, value, remedy
+        self.parameter, self.value, self.remedy, self.others = parameter, value, remedy, tuple(others)
 
     def __str__(self) -> str:
         try:
@@ -72,15 +76,20 @@ class UnsupportedCapability(JournalError):
 
 
 class NotInstalled(JournalError):
-    """The database has no journal, or an older one than this program needs."""
+    """The database has no journal, or an older one than this program needs.
 
-    def __init__(self, found: str | None, needed: str) -> None:
-        super().__init__(found, needed)
-        self.found, self.needed = found, needed
+    `command` is what the installing role runs: "upgrade", or "adopt" where an adoption is on its way.
+    """
+
+    def __init__(self, found: str | None, needed: str, command: str = "upgrade") -> None:
+        super().__init__(found, needed, command)
+        self.found, self.needed, self.command = found, needed, command
 
     def __str__(self) -> str:
+        if self.command == "adopt":
+            return "an adoption of dms.Document is on its way: run `dmsjournal adopt --url …` to its end, as the installing role"
         state = "the database has no journal" if self.found is None else f"the database's journal is at revision {self.found}"
-        return f"{state}, revision {self.needed} is needed: run `dmsjournal upgrade --url …` as the installing role"
+        return f"{state}, revision {self.needed} is needed: run `dmsjournal {self.command} --url …` as the installing role"
 
 
 class MigrationRefused(JournalError):
@@ -201,3 +210,8 @@ def near_matches(word: str, known: Sequence[str]) -> str:
     folded = {name.casefold(): name for name in known}
     found = difflib.get_close_matches(word.casefold(), list(folded), n=3)
     return f"did you mean {' or '.join(folded[name] for name in found)}?" if found else "no name looks like it"
+
+
+def valid_names(known: Sequence[str]) -> str:
+    """A remedy for an unknown name where all that there are can be told."""
+    return f"name {'one of ' if len(known) > 1 else ''}{', '.join(known)}"

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 import sqlalchemy as sa
 
-from dmsjournal.connecting import REVISION, engine_for, translated
-from dmsjournal.errors import InvalidRequest, NotInstalled
-from dmsjournal.migrating import installed
+from dmsjournal.connecting import REVISION, engine_for, module_of, translated
+from dmsjournal.errors import InvalidRequest, NotInstalled, valid_names
+from dmsjournal.migrating import installed, known_options
 from dmsjournal.session import Session
-from dmsjournal.statements import engine_name
+from dmsjournal.statements import engine_name, text_of
 
 _BATCHES = {"max_dep_identity_version": "fill_max_dep"}  # by option, the statement of a batch
-_BEGINS = {"postgres": "index_max_dep"}  # by engine, outside a transaction; SQL Server's migration makes its index
+_BEGINS = {
+    "postgres": {"max_dep_identity_version": "index_max_dep"}
+}  # outside a transaction; SQL Server's migration makes its index
 
 
 def fill(
@@ -36,17 +38,15 @@ def fill(
     if pause < 0:
         raise InvalidRequest("pause", pause, "give seconds, 0 or more")
     found = installed(url)
-    if found.revision is None:
-        raise NotInstalled(None, REVISION)
-    if option not in _BATCHES or option not in found.options:
-        has = ", ".join(found.options) or "no option"
-        raise InvalidRequest("option", option, f"the database has {has}: add it with `dmsjournal upgrade --with`")
+    if found.revision is None or found.is_adopting:
+        raise NotInstalled(found.revision, REVISION, "adopt" if found.is_adopting else "upgrade")
     pool = engine_for(url)
     engine, total = engine_name(pool.dialect.name), 0
     try:
-        if engine in _BEGINS:
+        _checked_option(option, found.options, engine)
+        if begins := _BEGINS.get(engine, {}).get(option):
             with translated(), pool.connect().execution_options(isolation_level="AUTOCOMMIT") as conn:
-                Session(conn, engine).execute(_BEGINS[engine])
+                Session(conn, engine).execute(begins)
         while True:
             with translated(), pool.begin() as conn:
                 looked_at = Session(conn, engine).execute(_BATCHES[option], batch_size=batch_size).scalar_one()
@@ -57,3 +57,25 @@ def fill(
             time.sleep(pause)
     finally:
         pool.dispose()
+
+
+def made_by_fill(engine: str) -> dict[str, str]:
+    """The indexes that a fill makes, in lower case, each with its option: until then, an upgrade has left them out."""
+    begins = _BEGINS.get(engine, {})
+    return {
+        name: option
+        for option, query in begins.items()
+        for _, name, _ in module_of(engine).defined(text_of(engine, f"queries/{query}"))
+    }
+
+
+def _checked_option(name: str, found: Collection[str], engine: str) -> None:
+    """Raises InvalidRequest unless it is an option that is filled, and that the database has."""
+    fillable = valid_names(list(_BATCHES))
+    if name not in known_options(engine):
+        raise InvalidRequest("option", name, f"this release has no such option; {fillable}")
+    if name not in _BATCHES:
+        raise InvalidRequest("option", name, f"it is whole as it comes, there is nothing to fill; {fillable}")
+    if name not in found:
+        has = ", ".join(found) or "no option"
+        raise InvalidRequest("option", name, f"the database has {has}: add it with `dmsjournal upgrade --with {name}`")

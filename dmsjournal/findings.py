@@ -20,6 +20,11 @@ MEANINGS = {
         "A trigger is disabled: what was written meanwhile is not journaled.", "repair makes it anew, enabled"
     ),
     "trigger-altered": Meaning("A trigger is not as shipped, or fires at other times.", "repair makes it anew"),
+    "adopted-trigger": Meaning(
+        "A trigger that the adoption made for its programs is missing or disabled: what they wrote meanwhile is not journaled.",
+        "ALTER TABLE … ENABLE TRIGGER, or dmsjournal adopt --content-column …, or adopting/names.sql; then signal what changed",
+        False,
+    ),
     "routine-missing": Meaning("A function or procedure is missing.", "repair makes it again"),
     "routine-altered": Meaning(
         "A function or procedure is not as shipped, in its text, rights or settings.",
@@ -40,6 +45,11 @@ MEANINGS = {
     "index-missing": Meaning(
         "An index is missing: answers are right and slow.",
         "create it as sql/<engine>/tables/ has it, without blocking writers",
+        False,
+    ),
+    "option-unfilled": Meaning(
+        "An option that was added to documents is not filled yet, or its index was dropped: answers are right, and as without it.",
+        "dmsjournal fill max_dep_identity_version",
         False,
     ),
     "index-altered": Meaning("An index is not valid or disabled: it is not used.", "rebuild it, without blocking writers", False),

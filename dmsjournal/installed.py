@@ -56,6 +56,8 @@ def shipped_objects(session: Session) -> dict[tuple[str, str], Shipped]:
 
 def deviations(session: Session) -> list[Deviation]:
     """What is missing, switched off or not as shipped."""
+    from dmsjournal.filling import made_by_fill  # Alembic, which reading does without
+
     installed: dict[tuple[str, str], list[tuple[str | None, str]]] = {}
     found = []
     for row in session.execute("verify_objects"):
@@ -63,8 +65,16 @@ def deviations(session: Session) -> list[Deviation]:
             installed.setdefault((row.kind, row.name.lower()), []).append((row.definition, row.state))
         elif row.state != "ok":
             found.append(Deviation(_CODES[row.kind], row.name, row.state))
-    for key, shipped in shipped_objects(session).items():
+    filled = made_by_fill(session.engine)
+    objects = shipped_objects(session)
+    for row in session.execute("status_triggers"):
+        if row.state in ("missing", "disabled") and ("trigger", row.trigger_name.lower()) not in objects:
+            found.append(Deviation("adopted-trigger", row.trigger_name.lower(), row.state))
+    for key, shipped in objects.items():
         if shipped.kind not in COMPARED:
+            continue
+        if shipped.kind == "index" and key not in installed and key[1] in filled:
+            found.append(Deviation("option-unfilled", filled[key[1]], f"{shipped.name} is missing", shipped))
             continue
         if key not in installed:
             found.append(Deviation(f"{shipped.kind}-missing", shipped.name, "", shipped))

@@ -131,7 +131,7 @@ class Journal:
             found = journal_revision(self._revisions())
             if found is not None and found >= REVISION and had:
                 raise Unavailable("an option of the journal was removed meanwhile") from error.__cause__
-            raise NotInstalled(found, error.needed) from error.__cause__
+            raise NotInstalled(found, error.needed, self._installing_command()) from error.__cause__
 
     def _check_installed(self) -> None:
         """Raises NotInstalled where the journal is absent or older: documents may be there without it. Notes its options."""
@@ -143,9 +143,13 @@ class Journal:
             revisions = [REVISION]  # a role that may not look is told by the tables themselves
         found = journal_revision(revisions)
         if found is None or found < REVISION:
-            raise NotInstalled(found, REVISION)
+            raise NotInstalled(found, REVISION, self._installing_command())
         self._options = frozenset(name for revision in revisions if (name := option_of(revision)))
         self._is_installed = True
+
+    def _installing_command(self) -> str:
+        with translated(), self._pool.begin() as conn:
+            return Session(conn, self._engine).installing_command()
 
     def _revisions(self) -> list[str]:
         """The revisions that are installed, the journal's and the options'; none where nothing is."""

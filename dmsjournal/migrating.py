@@ -23,8 +23,9 @@ from alembic.script import ScriptDirectory
 from dmsjournal import statements
 from dmsjournal.branches import JOURNAL, with_options
 from dmsjournal.connecting import engine_for, is_locked_out, message_of, module_of, translated
-from dmsjournal.errors import DatabaseRefused, InvalidRequest, MigrationRefused, NotInstalled, Unavailable, near_matches
+from dmsjournal.errors import DatabaseRefused, InvalidRequest, MigrationRefused, NotInstalled, Unavailable, valid_names
 from dmsjournal.revisions import journal_revision, needed_by, option_of
+from dmsjournal.session import Session
 
 _RUN = re.compile(r'"([a-z]+/[\w.]+)"')  # a file that a migration names
 _LOCK_TIMEOUT = re.compile(r"\d+(ms|s|min)?")
@@ -33,10 +34,14 @@ _ONE_AT_A_TIME = threading.Lock()  # what Alembic's migrations reach, `op` and `
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """What a database has: the journal's revision, None where there is no journal, and the names of its options, in order."""
+    """What a database has: the journal's revision, None where there is no journal, and the names of its options, in order.
+
+    `is_adopting`: an adoption is on its way, and nobody reads before its end.
+    """
 
     revision: str | None
     options: tuple[str, ...] = ()
+    is_adopting: bool = False
 
 
 def upgrade(url: str | sa.URL, revision: str = "head", *, options: Collection[str] = (), lock_timeout: str = "5s") -> None:
@@ -78,7 +83,8 @@ def downgrade(url: str | sa.URL, revision: str | None = None, *, without: Collec
     sequence their stamps came from. Raises what upgrade raises.
     """
     if not without and revision is None:
-        raise InvalidRequest("revision", revision, "name one, such as 0003 or base, or an option to remove (without)")
+        remedy = "name one, such as 0003 or base, or an option to remove (`without`)"
+        raise InvalidRequest("revision", revision, remedy, others=["without"])
     if not without:
         _checked_revision(revision)
     if isinstance(revision, str) and revision.endswith("@base") and revision != f"{JOURNAL}@base":  # as Alembic writes it
@@ -86,7 +92,8 @@ def downgrade(url: str | sa.URL, revision: str | None = None, *, without: Collec
 
     def migrate(config: Config, found: tuple[str, ...]) -> None:
         _check_options("without", without, known_options(config))
-        _check_options("without", without, _options_of(found), "the database does not have it")
+        has = _options_of(found)
+        _check_options("without", without, has, f"the database does not have it, it has {', '.join(has) or 'no option'}")
         target = revision and _down_to(config, found, revision)
         for row in found:
             name = option_of(row)
@@ -116,7 +123,9 @@ def script(
     config.output_buffer = output
     if option is not None:
         if revision is not None:
-            raise InvalidRequest("revision", revision, "an option's script goes from none to its newest revision, or back")
+            raise InvalidRequest(
+                "revision", revision, "an option's script goes from none to its newest revision, or back", others=["option"]
+            )
         _check_options("option", [option], known_options(config))
         revision = f"{option}@head:{option}@base" if down else f"{JOURNAL}@head:{option}@head"
     revision = "head" if revision is None else revision
@@ -136,8 +145,9 @@ def installed(url: str | sa.URL) -> Installed:
     engine = engine_for(url)
     try:
         with translated(), engine.connect() as conn:
+            is_adopting = Session(conn, statements.engine_name(engine.dialect.name)).installing_command() == "adopt"
             found = _revisions(conn)
-            return Installed(journal_revision(found), tuple(_options_of(found)))
+            return Installed(journal_revision(found), tuple(_options_of(found)), is_adopting)
     except NotInstalled:
         return Installed(None)
     finally:
@@ -272,10 +282,7 @@ def _check_options(parameter: str, names: Collection[str], known: Collection[str
         raise InvalidRequest(parameter, names, "give a list of names")
     for name in names:
         if name not in known:
-            remedy = (
-                otherwise or f"this release has no such option; it has {', '.join(known)}; {near_matches(str(name), list(known))}"
-            )
-            raise InvalidRequest(parameter, name, remedy)
+            raise InvalidRequest(parameter, name, otherwise or f"this release has no such option; {valid_names(list(known))}")
 
 
 def _refuse_below(config: Config, found: tuple[str, ...], revision: str) -> None:

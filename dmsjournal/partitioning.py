@@ -18,7 +18,7 @@ from sqlalchemy import exc
 
 from dmsjournal.connecting import is_locked_out
 from dmsjournal.durations import checked_duration
-from dmsjournal.errors import InvalidRequest, Unavailable, UnsupportedCapability, near_matches
+from dmsjournal.errors import InvalidRequest, Unavailable, UnsupportedCapability, valid_names
 from dmsjournal.horizon import Horizon
 from dmsjournal.session import Session
 from dmsjournal.windows import MAX_VERSION, checked_size
@@ -118,7 +118,7 @@ class Partitions:
         checked_size("batch_size", batch_size)
         checked_duration("pause", pause)
         if journal is not None and journal not in JOURNALS:
-            raise InvalidRequest("journal", journal, f"no journal has the name; {near_matches(str(journal), list(JOURNALS))}")
+            raise InvalidRequest("journal", journal, f"no journal has the name; {valid_names(list(JOURNALS))}")
         if self._engine != "postgres":
             raise UnsupportedCapability(
                 f"splitting a part on {self._engine}", "the upgrade has cut what was there; take the option away and add it again"

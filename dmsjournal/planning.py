@@ -154,7 +154,7 @@ _MarksOf = Callable[[int, int], Marks]
 def check_sizes(parts: object, parameter: str, size: object) -> None:
     """Raises InvalidRequest where both are given, or one makes no sense."""
     if parts is not None and size is not None:
-        raise InvalidRequest("parts", parts, f"give either parts or {parameter}")
+        raise InvalidRequest("parts", parts, f"give either `parts` or {parameter}", others=[parameter])
     if parts is not None:
         checked_size("parts", parts, MOST_PARTS)
     if size is not None:

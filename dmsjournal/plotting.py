@@ -79,9 +79,11 @@ def printable(text: str) -> str:
 
 
 def checked_plot(path: Path) -> Path:
-    """The path, if its ending is that of a picture. Raises InvalidRequest; UnsupportedCapability where matplotlib is missing."""
+    """The path, if it is one for a picture. Raises InvalidRequest; UnsupportedCapability where matplotlib is missing."""
     if path.suffix.lower() not in FORMATS:
         raise InvalidRequest("plot", str(path), f"end the file's name with {' or '.join(FORMATS)}, or write - for the terminal")
+    if not path.parent.is_dir():
+        raise InvalidRequest("plot", str(path), f"there is no folder {path.parent}: make it, or name another file")
     try:
         import matplotlib  # noqa: F401
     except ModuleNotFoundError as error:
@@ -90,7 +92,7 @@ def checked_plot(path: Path) -> Path:
 
 
 def save(status: Status, path: Path) -> None:
-    """Writes the picture; a PNG of WIDTH by HEIGHT pixels. Raises what checked_plot raises, and OSError."""
+    """Writes the picture; a PNG of WIDTH by HEIGHT pixels. Raises InvalidRequest where it cannot be written."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(WIDTH / _DPI, HEIGHT / _DPI), dpi=_DPI, layout="constrained")
@@ -101,7 +103,10 @@ def save(status: Status, path: Path) -> None:
     for axes in (upper, lower):
         axes.spines[["top", "right"]].set_visible(False)
         axes.tick_params(colors=_MUTED)
-    figure.savefig(path, dpi=_DPI, format=path.suffix[1:].lower())
+    try:
+        figure.savefig(path, dpi=_DPI, format=path.suffix[1:].lower())
+    except OSError as error:
+        raise InvalidRequest("plot", str(path), f"it cannot be written: {error.strerror or error}") from error
 
 
 def _draw_growth(axes: Any, status: Status) -> None:

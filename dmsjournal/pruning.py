@@ -18,7 +18,7 @@ from sqlalchemy import exc
 from dmsjournal.connecting import module_of, translated
 from dmsjournal.consumers import Consumer, slowest_consumer
 from dmsjournal.durations import checked_duration
-from dmsjournal.errors import DatabaseRefused, InvalidRequest, Unavailable, near_matches
+from dmsjournal.errors import DatabaseRefused, InvalidRequest, Unavailable, valid_names
 from dmsjournal.floors import read_floors
 from dmsjournal.horizon import Horizon
 from dmsjournal.partitioning import OPTION, Dropping, Part, open_transactions
@@ -91,7 +91,12 @@ class Request:
 
     def __post_init__(self) -> None:
         if self.through is None and self.older_than is None and self.keep_at_least is None:
-            raise InvalidRequest("through", None, "say how far to prune: through, older_than or keep_at_least")
+            raise InvalidRequest(
+                "through",
+                None,
+                "say how far to prune: `through`, older_than or keep_at_least",
+                others=["older_than", "keep_at_least"],
+            )
         if self.through is not None:
             checked_version("through", self.through)
         if self.older_than is not None:
@@ -102,7 +107,7 @@ class Request:
             raise InvalidRequest("journals", self.journals, "pass a list of names")
         for name in self.journals or ():
             if name not in JOURNALS:
-                raise InvalidRequest("journals", name, f"no journal has the name; {near_matches(str(name), list(JOURNALS))}")
+                raise InvalidRequest("journals", name, f"no journal has the name; {valid_names(list(JOURNALS))}")
         checked_duration("pause", self.pause)
         if self.max_runtime is not None:
             checked_duration("max_runtime", self.max_runtime)

@@ -55,6 +55,10 @@ class Session:
             self.failed = True
             raise
 
+    def installing_command(self) -> str:
+        """What brings the journal where it is not there or older: upgrade, or adopt where an adoption is on its way."""
+        return "adopt" if self.execute("adopt_state").one().is_begun else "upgrade"
+
     @contextmanager
     def savepoint(self) -> Iterator[None]:
         """A savepoint, to which an error in the block rolls back; none on SQL Server, where an error ends the transaction."""

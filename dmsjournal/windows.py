@@ -81,7 +81,7 @@ class Window:
             if getattr(self, parameter) is not None:
                 checked_version(parameter, getattr(self, parameter))
         if self.min is not None and self.max is not None and self.min > self.max:
-            raise InvalidRequest("min", self.min, f"min is above max ({self.max}): give the lower version first")
+            raise InvalidRequest("min", self.min, f"it is above `max` ({self.max}): give the lower version first")
 
     @property
     def first(self) -> int:

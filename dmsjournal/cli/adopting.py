@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import dmsjournal as dj
-from dmsjournal.cli.base import Json, LockTimeout, Url, app, fail
+from dmsjournal.cli.base import Json, LockTimeout, Pause, Url, app, fail
 from dmsjournal.cli.printing import print_items
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ def adopt(
     url: Url,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Check, print the plan, change nothing.")] = False,
     batch_size: Annotated[int, typer.Option(min=1, metavar="N", help="Rows of a batch, which is a transaction.")] = 2000,
-    pause: Annotated[float, typer.Option(min=0, metavar="SECONDS", help="Wait so long between batches.")] = 0.0,
+    pause: Pause = "0",
     lock_timeout: LockTimeout = "2s",
     tries: Annotated[int, typer.Option(min=1, metavar="N", help="How often to try for a lock.")] = 30,
     new_stamps: Annotated[
@@ -33,17 +33,18 @@ def adopt(
 ) -> None:
     """Install the journal on a dms.Document that exists already, with data, while its writers go on.
 
-    Stopped or killed, it goes on when it is run again. Example: dmsjournal adopt --dry-run, then dmsjournal adopt --pause 0.1
+    Stopped or killed, it goes on when it is run again. Example: dmsjournal adopt --dry-run, then dmsjournal adopt --pause 100ms
     """
-    from dmsjournal import adopting
+    from dmsjournal import adopting, durations
 
+    rest = durations.parsed("pause", pause).total_seconds()
     with _shown(dry_run) as progress:
         try:
             adoption = adopting.adopt(
                 url,
                 dry_run=dry_run,
                 batch_size=batch_size,
-                pause=pause,
+                pause=rest,
                 lock_timeout=lock_timeout,
                 tries=tries,
                 new_stamps=new_stamps,

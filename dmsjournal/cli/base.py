@@ -2,7 +2,8 @@
 
 import os
 import sys
-from typing import Annotated, Any, NoReturn
+from collections.abc import Callable
+from typing import Annotated, Any, NoReturn, TypeVar
 
 import typer
 import typer.core
@@ -31,12 +32,35 @@ class _Commands(typer.core.TyperGroup):
             raise typer.Exit(141) from None  # as a shell reports a program that SIGPIPE ended
         except OSError as error:  # such as a full disk below stdout
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-            fail(f"the output cannot be written: {error.strerror or error}", 1)
+            what = "the output cannot be written" if error.filename is None else str(error.filename)
+            fail(f"{what}: {error.strerror or error}", 1)
         return result
 
 
+class _Command(typer.core.TyperCommand):
+    """A command whose refusals name its options, not the parameters that the library has for them."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except dj.InvalidRequest as error:
+            from dmsjournal.cli.wording import worded
+
+            raise worded(error, ctx) from error
+
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+class Commands(typer.Typer):
+    """A group of such commands."""
+
+    def command(self, name: str | None = None, **settings: Any) -> Callable[[_Function], _Function]:
+        return super().command(name, **{"cls": _Command} | settings)
+
+
 # Locals in a traceback would show the URL's password. Plain help, as rich takes longer to import than to be read.
-app = typer.Typer(cls=_Commands, no_args_is_help=True, pretty_exceptions_show_locals=False, rich_markup_mode=None)
+app = Commands(cls=_Commands, no_args_is_help=True, pretty_exceptions_show_locals=False, rich_markup_mode=None)
 
 
 def _told(message: str, error: BaseException) -> str:
@@ -71,6 +95,7 @@ Url = Annotated[
     ),
 ]
 LockTimeout = Annotated[str, typer.Option(help="How long to wait for any lock: 500ms, 5s, 1min; 0 waits for ever.")]
+Pause = Annotated[str, typer.Option(metavar="TIME", help="Wait so long after each batch, such as 100ms, 2s or 0.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")]
 StringVersions = Annotated[
     bool, typer.Option("--string-versions", help="With --json: versions and ids as strings. JavaScript rounds numbers above 2^53.")

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from dmsjournal.cli.base import LockTimeout, Url, app
+from dmsjournal.cli.base import LockTimeout, Pause, Url, app
 
 With = Annotated[
     list[str] | None, typer.Option("--with", metavar="OPTION", help="Add an option, such as max_dep_identity_version.")
@@ -37,12 +37,18 @@ def downgrade(
     without: Without = None,
     lock_timeout: LockTimeout = "5s",
 ) -> None:
-    """Go back to an older revision, or remove options; base removes the journal. Documents stay. It is one transaction."""
+    """Go back to an older revision, or remove options; base removes the journal and all options. Documents stay.
+
+    Options that need more than the revision go as well, with what they kept. It is one transaction.
+    """
     from dmsjournal import migrating
 
     before = migrating.installed(url)
     migrating.downgrade(url, revision, without=without or (), lock_timeout=lock_timeout)
     typer.echo(_told(url, f"before={before.revision}", *before.options))
+    asked = {*(without or ()), str(revision).removesuffix("@base")}
+    if unasked := [name for name in before.options if name not in {*migrating.installed(url).options, *asked}]:
+        typer.echo(f"removed as well, with what they kept: {', '.join(unasked)}", err=True)
 
 
 @app.command()
@@ -58,6 +64,8 @@ def _told(url: str, rest: str, *before: str) -> str:
     from dmsjournal import migrating
 
     now = migrating.installed(url)
+    if now.is_adopting:
+        typer.echo("an adoption of dms.Document is on its way: run dmsjournal adopt to its end", err=True)
     options = f" options={','.join(now.options) or None}" if now.options or before else ""
     return f"revision={now.revision} {rest}{options}"
 
@@ -66,21 +74,28 @@ def _told(url: str, rest: str, *before: str) -> str:
 def fill(
     option: Annotated[str, typer.Argument(metavar="OPTION", help="Such as max_dep_identity_version.")],
     url: Url,
-    batch: Annotated[int, typer.Option(min=1, max=1_000_000, metavar="N", help="Documents a transaction.")] = 1_000,
-    pause: Annotated[int, typer.Option(min=0, metavar="MS", help="Milliseconds between two transactions.")] = 0,
+    batch_size: Annotated[
+        int, typer.Option("--batch-size", min=1, max=1_000_000, metavar="N", help="Documents a transaction.")
+    ] = 1_000,
+    batch: Annotated[int | None, typer.Option("--batch", min=1, max=1_000_000, hidden=True)] = None,  # its name at first
+    pause: Pause = "0",
 ) -> None:
     """Fill what an option keeps for the documents that were there before it. Writers go on; after an interruption, run it again.
 
-    Example: dmsjournal fill max_dep_identity_version --batch 5000
+    Example: dmsjournal fill max_dep_identity_version --batch-size 5000
     """
     from rich.console import Console
 
-    from dmsjournal import filling
+    from dmsjournal import durations, filling
 
-    console = Console(stderr=True)
+    console, rest = Console(stderr=True), durations.parsed("pause", pause)
     with console.status("filling") as status:
         filled = filling.fill(
-            url, option, batch_size=batch, pause=pause / 1000, progress=lambda n: status.update(f"{n:,} documents looked at")
+            url,
+            option,
+            batch_size=batch or batch_size,
+            pause=rest.total_seconds(),
+            progress=lambda n: status.update(f"{n:,} documents looked at"),
         )
     typer.echo(f"filled={option} documents={filled}")
 

@@ -40,7 +40,7 @@ def plan(
         found: dj.Plan | dj.SnapshotPlan
         if full:
             if min_ is not None or max_ is not None:
-                raise dj.InvalidRequest("min" if min_ is not None else "max", min_ or max_, "with --full there is no window")
+                raise typer.BadParameter("with --full there is no window", param_hint="--max" if min_ is None else "--min")
             found = db.plan_snapshot(wanted, documents_per_part=events_per_part, parts=parts)
         else:
             found = db.plan(wanted, window, events_per_part=events_per_part, parts=parts)

@@ -10,7 +10,7 @@ import typer
 
 import dmsjournal as dj
 from dmsjournal import durations, statements
-from dmsjournal.cli.base import Json, Url, app
+from dmsjournal.cli.base import Commands, Json, Pause, Url, app
 from dmsjournal.cli.printing import print_items
 from dmsjournal.pruning import BATCH_SIZE
 
@@ -31,7 +31,7 @@ def prune(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Go past registered consumers that have not read that far.")] = False,
     batch_size: Annotated[int, typer.Option(metavar="N", help="Rows to delete in one transaction.")] = BATCH_SIZE,
-    pause: Annotated[str, typer.Option(metavar="TIME", help="Wait so long after each batch, such as 100ms.")] = "5ms",
+    pause: Pause = "5ms",
     max_runtime: Annotated[
         str | None, typer.Option(metavar="TIME", help="Stop after so long, such as 2h; the next run goes on.", show_default="none")
     ] = None,
@@ -103,7 +103,7 @@ def _bar() -> "Iterator[Progress | None]":
         yield show
 
 
-consumers = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+consumers = Commands(no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(consumers, name="consumers", help="List, register, advance and drop the consumers that a prune stops at.")
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The consumer's name.")]

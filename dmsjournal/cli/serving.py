@@ -108,7 +108,7 @@ def serve(
     )
     level = log_level.upper()
     if level not in ("DEBUG", "INFO", "WARNING", "ERROR"):
-        raise dj.InvalidRequest("log-level", log_level, "it is DEBUG, INFO, WARNING or ERROR")
+        raise dj.InvalidRequest("log_level", log_level, "it is DEBUG, INFO, WARNING or ERROR")
     logs.set_up(level, [str(sa.make_url(given).password or "") for given in (url, admin_url) if given])
     run(settings)
 

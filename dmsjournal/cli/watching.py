@@ -15,6 +15,7 @@ from dmsjournal import statements
 from dmsjournal.cli.base import Url, app, fail
 from dmsjournal.cli.printing import encodable
 from dmsjournal.plotting import printable
+from dmsjournal.revisions import journal_revision, option_of
 
 _BEYOND = 3  # exit code
 _SHOWN = 10  # holders
@@ -82,7 +83,9 @@ def status(
 def _lines(found: dj.Status) -> Iterator[str]:
     """The status for people. What they should look at is bold on a terminal."""
     size = "" if found.database_bytes is None else f"{_size(found.database_bytes)}, "
-    yield f"database  {printable(found.database)}: {size}{found.server}, revision {' '.join(found.revisions)}"
+    names = [name for revision in found.revisions if (name := option_of(revision))]  # as `current` has them
+    options = f", options {','.join(names)}" if names else ""
+    yield f"database  {printable(found.database)}: {size}{found.server}, revision {journal_revision(found.revisions)}{options}"
     yield f"versions  oldest {found.oldest:,}, newest {found.newest:,}, last stamp {_or(found.last_stamp, '{:,}')}"
     yield f"horizon   {_or(found.lag_versions, '{:,}')} versions behind, {_age(found.lag_seconds)}"
     yield from _triggers(found)

@@ -116,7 +116,9 @@ _ERRORS: Mapping[str, Callable[[Mapping[str, Any], str], JournalError]] = {
     "checkpoint-expired": lambda problem, _: CheckpointExpired(*_versions(problem, "requested", "oldest")),
     "history-diverged": lambda problem, _: HistoryDiverged(*_versions(problem, "checkpoint", "newest")),
     "unsupported-capability": _unsupported,
-    "not-installed": lambda problem, _: NotInstalled(problem.get("found"), problem.get("needed", "a newer one")),
+    "not-installed": lambda problem, _: NotInstalled(
+        problem.get("found"), problem.get("needed", "a newer one"), problem.get("command", "upgrade")
+    ),
     "database-refused": lambda _, detail: DatabaseRefused(None, "the service's database refused", detail),
     "unavailable": lambda _, detail: Unavailable(detail),
     "busy": lambda _, detail: Unavailable(detail),

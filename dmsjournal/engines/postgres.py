@@ -25,6 +25,10 @@ SCRIPT_OPTIONS = {"dialect_opts": {"paramstyle": "named"}}
 SCRIPT_BEGINS, SCRIPT_ENDS = "\\set ON_ERROR_STOP on", ""
 SEPARATOR = ""  # of a script's batches
 MODEL = tuple(f"tables/{table}.v1" for table in ("ResourceKey", "Document", "DocumentCache", "ReferenceEdge"))  # what is adopted
+ADOPTER = (  # what to do where a right is missing, for a dry run too: the plan is made beside temporary tables
+    "adopt, with --dry-run too, as the role that owns dms.Document; "
+    "GRANT USAGE, CREATE ON SCHEMA dms and TEMPORARY ON DATABASE to it"
+)
 HELD = "SHARE ROW EXCLUSIVE"  # the lock that holds writers while an adoption brings the triggers
 
 _NOT_FROM_A_URL = {"autocommit", "context", "cursor_factory", "prepare_threshold", "row_factory"}  # psycopg takes objects there
@@ -71,7 +75,7 @@ _TRIGGER = re.compile(r"(CREATE (?:OR REPLACE )?(?:CONSTRAINT )?TRIGGER (\w+).*?
 _CONSTRAINT_TRIGGER = re.compile(r"^(CREATE CONSTRAINT TRIGGER (\w+).*? ON (dms\.\w+))", re.MULTILINE | re.DOTALL)
 _VIEW = re.compile(r"(CREATE (?:OR REPLACE )?VIEW dms\.(\w+).*?;)", re.DOTALL)
 _TABLE = re.compile(r"CREATE TABLE (?:IF NOT EXISTS )?dms\.(\w+)")
-_INDEX = re.compile(r"CREATE (?:UNIQUE )?INDEX (?:IF NOT EXISTS )?(\w+)")
+_INDEX = re.compile(r"CREATE (?:UNIQUE )?INDEX (?:CONCURRENTLY )?(?:IF NOT EXISTS )?(\w+)")
 _CONSTRAINT = re.compile(r"CONSTRAINT (?!TRIGGER\b)(\w+)")
 _SEQUENCE = re.compile(r"CREATE SEQUENCE (?:IF NOT EXISTS )?dms\.(\w+)")
 

@@ -33,6 +33,10 @@ LARGEST_BATCH = 2_000  # of a prune or an adoption: with a row a page, below the
 DIALECT = "mssql"
 # What is adopted, and a schema for its model.
 MODEL = ("checks/schema", "tables/ResourceKey.v1", "tables/Document.v1", "tables/DocumentCache.v1", "tables/ReferenceEdge.v1")
+ADOPTER = (  # what to do where a right is missing, for a dry run too: the plan is made beside a schema that is rolled back
+    "adopt, with --dry-run too, as a user with CONTROL on schema dms, who may CREATE SCHEMA, CREATE TABLE, CREATE VIEW and "
+    "CREATE PROCEDURE in the database"
+)
 HELD = "X"  # the lock that holds writers while an adoption brings the triggers
 # Nothing runs after an error: it has ended the transaction, or, where XACT_ABORT does not count (RAISERROR, a batch that cannot be
 # compiled), it is ended here.

@@ -184,7 +184,11 @@ class _Page:
                 if bucket in {str(b) for b in range(generation.bucket_count)}:
                     return index, int(bucket)
                 break
-        raise InvalidRequest("scope.id", self.request.scope.id, "there is no such partition: list_physical_partitions names them")
+        raise InvalidRequest(
+            "scope.id",
+            self.request.scope.id,
+            "there is no such partition: list_physical_partitions (`dmsjournal feed-partitions`) names them",
+        )
 
     def place(self) -> _Place:
         """Where the page begins. What may be wrong with a token shows later, in _check, together with the rows."""

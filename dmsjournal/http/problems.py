@@ -60,7 +60,7 @@ TIMEOUT = Kind("request-timeout", 408, "The request did not come to its end in t
 TOO_LARGE = Kind("content-too-large", 413, "The request's body is too large")
 TOO_MANY = Kind("too-many-requests", 429, "More requests than the limit")
 UNSUPPORTED = Kind("unsupported-capability", 422, "This database cannot do it", fields=("capability",))
-NOT_INSTALLED = Kind("not-installed", 503, "The database has no journal, or an older one", fields=("found", "needed"))
+NOT_INSTALLED = Kind("not-installed", 503, "The database has no journal, or an older one", fields=("found", "needed", "command"))
 UNAVAILABLE = Kind("unavailable", 503, "The database does not answer", "nothing was done: try again")
 BUSY = Kind("busy", 503, "The service has as much to do as it can")
 REFUSED = Kind("database-refused", 503, "The database refused", "the service's role or configuration is wrong: its log says more")

@@ -65,7 +65,7 @@ def apply(
         state = target.state()
         if state is not None and state.chain != settings.chain:
             if not replace:
-                raise InvalidRequest("table", str(folder), f"it is not of {kept.folder}: use replace to begin it anew from there")
+                raise InvalidRequest("table", str(folder), f"it is not of {kept.folder}: use `replace` to begin it anew from there")
             state = None
         runs = runs_after(kept, state, through)
         if not runs or dry_run:

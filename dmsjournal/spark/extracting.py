@@ -51,11 +51,15 @@ class Request:
     def __post_init__(self) -> None:
         Window(self.min, self.max)
         if self.full and self.from_checkpoint:
-            raise InvalidRequest("full", True, "it begins a chain, from_checkpoint goes on with one: give one of them")
+            raise InvalidRequest(
+                "full", True, "it begins a chain, from_checkpoint goes on with one: give one of them", others=["from_checkpoint"]
+            )
         if self.min is not None and (self.full or self.from_checkpoint):
-            raise InvalidRequest("min", self.min, "it goes neither with full nor with from_checkpoint")
+            raise InvalidRequest(
+                "min", self.min, "it goes neither with `full` nor with from_checkpoint", others=["full", "from_checkpoint"]
+            )
         if self.full and self.max is not None:
-            raise InvalidRequest("max", self.max, "a full extract is of the newest version: leave it out")
+            raise InvalidRequest("max", self.max, "a full extract is of the newest version: leave it out", others=["full"])
 
 
 EVERYTHING = Request()

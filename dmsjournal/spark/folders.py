@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
+from dmsjournal.durable import URL
 from dmsjournal.errors import InvalidRequest, UnsupportedCapability
 
 
@@ -19,10 +20,12 @@ def folder_of(parameter: str, path: str | os.PathLike[str]) -> Path:
         raise InvalidRequest(parameter, text, "name a folder")
     if set(text) & set("*?[]{}^\\"):
         raise InvalidRequest(parameter, text, "Spark takes characters in it for a pattern: name a folder without them")
-    if "://" not in text:
+    if not URL.match(text):
         return Path(text).absolute()
     parsed = urlparse(text)
-    if parsed.scheme != "file" or parsed.netloc:
+    if parsed.scheme == "file" and not parsed.path.startswith("/"):
+        raise InvalidRequest(parameter, text, "write it as file:///folder, from the root on, or leave out file:")
+    if parsed.scheme != "file" or parsed.netloc not in ("", "localhost"):
         raise UnsupportedCapability(
             f"{parsed.scheme}:// for {parameter}", "name a folder that all workers share, and copy finished runs from there"
         )

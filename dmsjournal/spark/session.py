@@ -17,7 +17,6 @@ from dmsjournal.spark.jdbc import DRIVERS, engine_of
 
 SETTINGS = {
     "spark.driver.memory": "1g",  # rows are streamed through, so this is plenty and leaves the machine to the database
-    "spark.log.level": "ERROR",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",  # an instant to every reader, which INT96 is not
     "spark.sql.session.timeZone": "UTC",  # stamps read the same wherever a job runs
     "spark.ui.enabled": "false",
@@ -44,7 +43,7 @@ def local_session(
     os.environ["PYSPARK_PYTHON"] = sys.executable  # another Python's workers would refuse ours, or lack our packages
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"  # a laptop's host name may resolve to a network that is gone
     coordinates = [DRIVERS[engine][1] for engine in engines]
-    settings = SETTINGS | _drivers([Path(jar) for jar in jars] or _jars_of_environment(), coordinates)
+    settings = SETTINGS | _logging() | _drivers([Path(jar) for jar in jars] or _jars_of_environment(), coordinates)
     builder = SparkSession.builder.appName(app_name).master(master)
     for name, value in settings.items():
         builder = builder.config(name, value)
@@ -66,6 +65,18 @@ def job_session(
         return SparkSession.builder.appName(app_name).config("spark.sql.session.timeZone", "UTC").getOrCreate()
     engines = ("postgres",) if url is None else (engine_of(url),)
     return local_session(app_name, master=master, jars=jars, engines=engines)
+
+
+def _logging() -> dict[str, str]:
+    """Errors alone; by a file, since a level that is set later comes after Spark's first warnings, and is told of itself.
+
+    Who has a configuration of Spark's may have a log4j2.properties in it: then that is heeded.
+    """
+    if "SPARK_CONF_DIR" in os.environ:
+        return {"spark.log.level": "ERROR"}
+    return {
+        "spark.driver.defaultJavaOptions": f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties').as_uri()}"
+    }
 
 
 def _jars_of_environment() -> list[Path]:

@@ -76,4 +76,4 @@ def test_many_objects_are_cut_in_a_line(written: dj.Journal, connections) -> Non
 def test_bad_usage(written: dj.Journal) -> None:
     assert invoke("--repair", "--sample", "0.5")[0] == 2
     code, output = invoke("--sample", "2")
-    assert (code, output.startswith("sample = 2.0: ")) == (1, True)
+    assert (code, output.startswith("--sample = 2.0: ")) == (1, True)

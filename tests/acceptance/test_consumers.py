@@ -89,8 +89,9 @@ def test_a_place_that_is_pruned_is_expired(written: dj.Journal) -> None:
             written.consumers.register("etl", place)
         assert expired.value.oldest == 4
     written.consumers.register("etl", 3)
-    with pytest.raises(dj.CheckpointExpired):
+    with pytest.raises(dj.CheckpointExpired) as expired:
         written.consumers.advance("etl", 2, backwards=True)
+    assert expired.value.__notes__ == ["a consumer at 2 would get this error at its next read, so none is put below 3"]
     written.prune(4, force=True)
     assert written.consumers.get("etl").state == "expired"
     assert written.consumers.advance("etl", 4).state == "current"

@@ -253,7 +253,7 @@ def test_rejects_that_cannot_be_written_stop_the_load(journal: dj.Journal, url: 
     path.write_bytes(line(1) + b"nonsense\n")
     code, output = invoke("load", str(path), "--url", url, "--keep-going", "--rejects", str(tmp_path / "no" / "folder"))
     assert code == 1
-    assert "rejects = " in output
+    assert "--rejects = " in output
     assert students(journal) == 0
 
 

@@ -1,6 +1,5 @@
 """Options change no answer: the same histories with and without (docs/dba/options.md)."""
 
-
 import pytest
 import sqlalchemy as sa
 
@@ -128,8 +127,11 @@ def test_a_program_that_runs_is_told_to_try_again_when_an_option_goes(url: str, 
 
 
 def test_what_cannot_be_filled_is_told(url: str) -> None:
-    with pytest.raises(dj.InvalidRequest, match=r"option = .*the database has no option: add it with"):
+    with pytest.raises(dj.InvalidRequest, match=rf"option = .*the database has no option: add it with .*--with {OPTION}"):
         filling.fill(url, OPTION)
+    for name, says in (("images", "there is nothing to fill"), ("nonsense", "no such option")):
+        with pytest.raises(dj.InvalidRequest, match=rf"{says}.*{OPTION}"):
+            filling.fill(url, name)
     for wrong in ({"batch_size": 0}, {"batch_size": 10**9}, {"batch_size": "5"}, {"pause": -1.0}):
         with pytest.raises(dj.InvalidRequest, match=next(iter(wrong))):
             filling.fill(url, OPTION, **wrong)  # type: ignore[arg-type]

@@ -401,10 +401,11 @@ def test_the_command(history: dj.Journal) -> None:
     assert (told["through"], told["deleted"], told["finished"], told["held_by"]["name"]) == (10, 13, True, "warehouse")
     assert invoke("prune", "--keep-at-least", "1", "--force")[0] == 0
     assert history.versions().oldest == 14
-    for bad in (["--through", "99"], ["--older-than", "90"], ["--through", "1", "--journal", "Nothing"], []):
+    for bad in (["--through", "99"], ["--older-than", "90"], ["--through", "1", "--journal", "Nothing"]):
         code, _, err = invoke("prune", *bad)
         assert code == 1
         assert len(err.splitlines()) == 1
+    assert invoke("prune")[0] == 2
 
 
 @pytest.mark.usefixtures("named")
@@ -424,6 +425,7 @@ def test_the_job_for_cron(history: dj.Journal, caplog: pytest.LogCaptureFixture,
 def test_durations() -> None:
     assert durations.parsed("pause", "90d") == timedelta(days=90)
     assert durations.parsed("pause", "500ms") == timedelta(milliseconds=500)
-    for text in ("", "90", "d", "-1d", "1.5h", "1d 2h", "999999999d"):
+    assert durations.parsed("pause", "0") == timedelta()
+    for text in ("", "90", "00", "d", "-1d", "1.5h", "1d 2h", "999999999d"):
         with pytest.raises(dj.InvalidRequest, match="pause"):
             durations.parsed("pause", text)

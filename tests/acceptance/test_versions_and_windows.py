@@ -144,7 +144,7 @@ def test_a_bound_that_is_no_version_is_refused_by_name(parameter: str, value: ob
 
 @pytest.mark.acceptance("7")
 def test_min_above_max_is_refused(journal: dj.Journal) -> None:
-    with pytest.raises(dj.InvalidRequest, match=r"^min = 5: min is above max \(4\)") as refused:
+    with pytest.raises(dj.InvalidRequest, match=r"^min = 5: it is above `max` \(4\)") as refused:
         dj.Window(5, 4)
     assert str(pickle.loads(pickle.dumps(refused.value))) == str(refused.value)
 

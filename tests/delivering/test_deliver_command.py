@@ -262,7 +262,7 @@ def test_what_does_not_go_together(arguments: list[str], told: str) -> None:
     ("arguments", "told"),
     [
         (["--to", "http://crm.example/"], "to = 'http://crm.example': http:// would show"),
-        (["--to", "https://crm.example/", "--secret-file", "missing"], "secret_file = 'missing': it cannot be read"),
+        (["--to", "https://crm.example/", "--secret-file", "missing"], "--secret-file = 'missing': it cannot be read"),
         (["--to", "https://crm.example/", "--tries", "1", "--longest-wait", "0s"], "wait = "),
         (["--to", "https://crm.example/", "--timeout", "fast"], "timeout = 'fast'"),
         (["--files", "out", "--format", "xml"], "format = 'xml'"),

@@ -387,6 +387,7 @@ def test_lists_that_are_none(kind: Kind, body: bytes) -> None:
     ("name", "members", "expected"),
     [
         ("not-installed", {"found": "0005", "needed": "0007"}, dj.NotInstalled("0005", "0007")),
+        ("not-installed", {"found": "0005", "needed": "0007", "command": "adopt"}, dj.NotInstalled("0005", "0007", "adopt")),
         ("invalid-request", {"parameter": "min", "detail": "min = 5: above max"}, dj.InvalidRequest("min", 5, "above max")),
         ("invalid-request", {"parameter": "a", "detail": "a = 'x: \\'y': b: c"}, dj.InvalidRequest("a", "x: 'y", "b: c")),
         ("invalid-request", {"parameter": "a", "detail": "a = <too long>: no"}, dj.InvalidRequest("a", "<too long>", "no")),

@@ -384,6 +384,61 @@ def test_a_later_run_may_name_other_content_columns_and_they_are_looked_at(empty
     assert drawn(admin) == before + 4
 
 
+def test_content_columns_may_be_named_after_the_end_and_anew(empty: str, admin: sa.Connection) -> None:
+    shape = SHAPES["ids"]
+    shape.create(admin)
+    shape.fill(admin, documents=4, edges=0)
+    commit(admin, "ALTER TABLE dms.Document ADD COLUMN One text, ADD COLUMN Two text")
+    adopt(empty)
+    with pytest.raises(dj.AdoptionRefused, match=r"dms.Document.Nope: there is no such column"):
+        adopt(empty, content_columns=["Nope"])
+    assert adopt(empty).steps == []
+    for column, other in (("One", "Two"), ("Two", "One")):
+        for dry_run in (True, False):
+            done = adopt(empty, content_columns=[column], dry_run=dry_run)
+            assert [step.name for step in done.steps] == ["take a change of other columns for content"]
+        before = drawn(admin)
+        commit(admin, f"UPDATE dms.Document SET {column} = {drawn(admin)} WHERE DocumentId = 1")
+        assert stamps(admin, 1)[0] == drawn(admin) == before + 1
+        commit(admin, f"UPDATE dms.Document SET {other} = 'new' WHERE DocumentId = 1")
+        assert drawn(admin) == before + 1
+    [note] = adopt(empty, new_stamps=True).notes
+    assert "keep the stamps" in note.found
+    assert_sound(empty, admin)
+
+
+@pytest.mark.parametrize(
+    ("off", "state", "on"),
+    [
+        ("ALTER TABLE dms.Document DISABLE TRIGGER TR_Document_Content", "disabled", ""),
+        ("DROP TRIGGER TR_Document_Content ON dms.Document", "missing", ""),
+        (
+            "ALTER TABLE dms.Document DISABLE TRIGGER TR_Document_Names",
+            "disabled",
+            "ALTER TABLE dms.Document ENABLE TRIGGER TR_Document_Names",
+        ),
+    ],
+)
+def test_triggers_that_an_adoption_has_left_are_watched(empty: str, admin: sa.Connection, off: str, state: str, on: str) -> None:
+    shape = SHAPES["bare"]
+    shape.create(admin)
+    shape.fill(admin, documents=4, edges=0)
+    adopt(empty, content_columns=["Body"])
+    with dj.connect(empty) as journal:
+        assert {t.state for t in journal.status().triggers} == {"enabled"}
+        assert journal.verify().is_clean
+        commit(admin, off)
+        [trigger] = [t for t in journal.status().triggers if t.state != "enabled"]
+        assert (trigger.name in off, trigger.state) == (True, state)
+        [finding] = journal.verify().findings
+        assert (finding.code, finding.objects) == ("adopted-trigger", (f"{trigger.name.lower()} ({state})",))
+        if on:
+            commit(admin, on)
+        else:
+            adopt(empty, content_columns=["Body"])
+        assert journal.verify().is_clean
+
+
 @pytest.mark.acceptance("54")
 def test_ids_go_on_above_what_a_sequence_of_somebody_else_has_given(empty: str, admin: sa.Connection) -> None:
     shape = SHAPES["ids"]
@@ -485,6 +540,14 @@ def test_a_role_that_does_not_own_the_tables_is_refused(empty: str, admin: sa.Co
         commit(admin, "REVOKE CREATE ON SCHEMA dms FROM adopter")
         with pytest.raises(dj.AdoptionRefused, match=r"role adopter may not create anything there. GRANT CREATE ON SCHEMA dms"):
             adopt(adopter, dry_run=True)
+        for missing in ("TEMPORARY ON DATABASE", "USAGE ON SCHEMA"):
+            named = sa.make_url(empty).database if "DATABASE" in missing else "dms"
+            commit(admin, f"REVOKE {missing} {named} FROM PUBLIC, adopter")
+            with pytest.raises(
+                dj.DatabaseRefused, match=r"permission denied .*as the role that owns dms.Document; GRANT USAGE.* TEMPORARY"
+            ):
+                adopt(adopter, dry_run=True)
+            commit(admin, f"GRANT {missing} {named} TO adopter")
     finally:
         commit(admin, "DROP OWNED BY adopter; DROP ROLE adopter")
 
@@ -497,6 +560,14 @@ def test_without_documents_there_is_nothing_to_adopt(empty: str, admin: sa.Conne
         adopt(empty)
 
 
+@pytest.mark.acceptance("57")
+def test_an_upgrade_names_the_adoption_where_the_documents_are_another_programs(empty: str, admin: sa.Connection) -> None:
+    SHAPES["ids"].create(admin)
+    with pytest.raises(dj.MigrationRefused, match=r"of another application: document, .*run dmsjournal adopt"):
+        migrating.upgrade(empty)
+    assert "dmsjournal adopt" in migrating.script()
+
+
 @pytest.mark.acceptance("56")
 def test_an_upgrade_waits_for_the_end_of_an_adoption(empty: str, admin: sa.Connection) -> None:
     shape = SHAPES["ids"]
@@ -505,9 +576,12 @@ def test_an_upgrade_waits_for_the_end_of_an_adoption(empty: str, admin: sa.Conne
     run_until(empty, "stamp and journal all documents")
     with pytest.raises(dj.MigrationRefused, match=r"adoption of dms.Document is on its way.*Run dmsjournal adopt"):
         migrating.upgrade(empty)
-    with dj.connect(empty) as journal, pytest.raises(dj.NotInstalled):  # no reader sees a journal that is not filled
-        journal.versions()
+    with dj.connect(empty) as journal, pytest.raises(dj.NotInstalled, match="on its way: run `dmsjournal adopt"):
+        journal.versions()  # no reader sees a journal that is not filled
+    for arguments in (["verify"], ["fill", "max_dep_identity_version"], ["current"], ["downgrade", "base"]):
+        assert "dmsjournal adopt" in CliRunner().invoke(cli.app, [*arguments, "--url", empty]).stderr
     adopt(empty)
+    assert CliRunner().invoke(cli.app, ["current", "--url", empty]).stderr == ""
     assert_sound(empty, admin)
 
 

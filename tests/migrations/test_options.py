@@ -144,7 +144,7 @@ def test_an_option_is_removed_by_either_name(empty: str, revision: str | None) -
 
 @pytest.mark.parametrize("name", ["max_dep_identity_versoin", "", "0006", "max_dep_identity_version_0006"])
 def test_an_unknown_option_is_named_with_those_that_there_are(empty: str, admin: sa.Connection, name: str) -> None:
-    with pytest.raises(dj.InvalidRequest, match=rf"with = .*no such option; it has .*{OPTION}"):
+    with pytest.raises(dj.InvalidRequest, match=rf"with = .*no such option; name one of .*{OPTION}"):
         migrating.upgrade(empty, options=[name])
     assert commit(admin, "SELECT to_regnamespace('dms')") == [(None,)]
     with pytest.raises(dj.InvalidRequest, match="without"):
@@ -155,7 +155,10 @@ def test_an_unknown_option_is_named_with_those_that_there_are(empty: str, admin:
 
 def test_an_option_that_is_not_there_cannot_be_removed(empty: str) -> None:
     migrating.upgrade(empty)
-    with pytest.raises(dj.InvalidRequest, match="the database does not have it"):
+    with pytest.raises(dj.InvalidRequest, match="the database does not have it, it has no option"):
+        migrating.downgrade(empty, without=[OPTION])
+    migrating.upgrade(empty, options=["images"])
+    with pytest.raises(dj.InvalidRequest, match="the database does not have it, it has images"):
         migrating.downgrade(empty, without=[OPTION])
 
 
@@ -276,6 +279,17 @@ def test_the_commands_tell_options_only_where_there_are_some(empty: str) -> None
     assert cli(empty, "upgrade") == f"revision=0007 before=0007 options={OPTION}\n"
     assert cli(empty, "downgrade", "--without", OPTION) == "revision=0007 before=0007 options=None\n"
     assert cli(empty, "downgrade", "base") == "revision=None before=0007\n"
+
+
+def test_a_downgrade_tells_which_options_went_without_being_asked_for(empty: str) -> None:
+    migrating.upgrade(empty, options=[OPTION, "images"])
+    for arguments, told in (
+        (["--without", "images"], ""),
+        (["base"], f"removed as well, with what they kept: {OPTION}\n"),
+        (["base"], ""),
+    ):
+        done = CliRunner().invoke(app, ["downgrade", *arguments, "--url", empty])
+        assert (done.exit_code, done.stderr) == (0, told)
 
 
 def test_the_commands_script(empty: str) -> None:

@@ -85,6 +85,22 @@ def test_what_is_not_as_shipped_is_named_and_made_so(
     assert catalog(connections[0]) == shipped
 
 
+def test_an_option_that_is_not_filled_yet_is_named_with_the_command_that_fills_it(url: str, connections) -> None:
+    option = "max_dep_identity_version"
+    with dj.connect(url) as journal:
+        write(journal, document(PLAN, 1))
+    migrating.upgrade(url, options=[option])
+    for _ in range(2):
+        with dj.connect(url) as journal:
+            left = journal.repair().left
+        assert found(left) == {"option-unfilled": [f"{option} (ix_document_maxdepidentityversion is missing)"]}
+        assert left.findings[0].remedy == f"dmsjournal fill {option}"
+        fill(url, option)
+        with dj.connect(url) as journal:
+            assert journal.verify().is_clean
+        commit(connections[0], "DROP INDEX dms.IX_Document_MaxDepIdentityVersion")  # a fill makes it again
+
+
 @pytest.mark.parametrize(
     ("statement", "expected"),
     [

@@ -275,7 +275,7 @@ def test_bad_input_writes_nothing(run: Extract, history: str, out: Path, case: s
         (lambda: Request(full=True, from_checkpoint=True), "give one of them"),
         (lambda: Request(full=True, min=1), "it goes neither"),
         (lambda: Request(full=True, max=1), "leave it out"),
-        (lambda: Request(min=5, max=3), "min is above max"),
+        (lambda: Request(min=5, max=3), "it is above `max`"),
         (lambda: Request(min=-1), "a version is"),
     ],
 )

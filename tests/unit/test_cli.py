@@ -95,7 +95,7 @@ def test_bad_usage_ends_with_2(arguments: list[str]) -> None:
 def test_a_bound_that_is_no_version_is_refused_by_name(command: str, option: str, text: str, shown: str) -> None:
     code, output = invoke(command, "Student", option, text, "--url", NOWHERE)
     assert code == 1
-    assert output.startswith(f"{option[2:]} = {shown}")
+    assert output.startswith(f"{option} = {shown}")
     assert "a version is a whole number" in output
     assert output.count("\n") == 1
 
@@ -103,7 +103,7 @@ def test_a_bound_that_is_no_version_is_refused_by_name(command: str, option: str
 @pytest.mark.acceptance("7")
 def test_min_above_max_is_refused_before_anything_is_connected() -> None:
     code, output = invoke("changes", "Student", "--min", "2", "--max", "1", "--url", NOWHERE)
-    assert (code, output) == (1, "min = 2: min is above max (1): give the lower version first\n")
+    assert (code, output) == (1, "--min = 2: it is above --max (1): give the lower version first\n")
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_sql_prints_a_script_for_psql() -> None:
     [
         (["--revision", "zzz"], "revision = 'zzz'"),
         (["--down", "--revision", "0001"], "head:base"),
-        (["--lock-timeout", "soon"], "lock_timeout = 'soon'"),
+        (["--lock-timeout", "soon"], "--lock-timeout = 'soon'"),
     ],
 )
 def test_sql_refuses_what_it_cannot_print(arguments: list[str], says: str) -> None:
@@ -212,3 +212,100 @@ def test_events_that_need_the_extra_say_so(arguments: list[str]) -> None:
     done = python(script, "feed", "--url", NOWHERE, *arguments)
     assert (done.returncode, done.stdout) == (1, "")
     assert "is not installed: pip install 'dmsjournal[events]'" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["plan", "--parts", "2", "--events-per-part", "5"],
+        ["plan", "--full", "--max", "5"],
+        ["extract", "/nowhere", "--full", "--min", "1"],
+        ["extract", "/nowhere", "--full", "--from-checkpoint"],
+        ["extract", "/nowhere", "--full", "--max", "1"],
+        ["prune"],
+        ["sql", "--revision", "head", "--with", "images"],
+        ["verify", "--repair", "--sample", "0.5"],
+    ],
+    ids=" ".join,
+)
+def test_options_that_do_not_go_together_are_bad_usage(arguments: list[str]) -> None:
+    url = [] if arguments[0] == "sql" else ["--url", NOWHERE]
+    code, output = invoke(*arguments, *url)
+    assert (code, output.startswith("Usage: ")) == (2, True), output
+    assert "_" not in output.replace("DMSJOURNAL_URL", "")  # options, not parameters
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["prune", "--through", "1", "--journal", "Nope"], "--journal = 'Nope': no journal has the name; name one of "),
+        (["prune", "--older-than", "abc"], "--older-than = 'abc': "),
+        (["partitions", "split", "--journal", "Nope"], "--journal = 'Nope': no journal has the name; name one of "),
+        (["sql", "--with", "nope"], "--with = 'nope': this release has no such option; name one of context, images"),
+        (["sql", "--without", "nope"], "--without = 'nope': "),
+        (["serve", "--log-level", "loud"], "--log-level = 'loud': "),
+        (["status", "--plot", "/nowhere/x.png"], "--plot = '/nowhere/x.png': there is no folder /nowhere"),
+        (["feed", "--at", "noon"], "--at = 'noon': "),
+        (["derive", "abc"], "ids = 'abc': "),
+        (["apply", "/nowhere", "/nowhere", "--format", "csv"], "--format = 'csv': "),
+    ],
+)
+def test_what_is_refused_is_named_by_its_option(arguments: list[str], says: str) -> None:
+    code, output = invoke(*arguments, *([] if arguments[0] in ("sql", "apply") else ["--url", NOWHERE]))
+    assert (code, output[: len(says)]) == (1, says)
+    assert output.count("\n") == 1
+
+
+def test_flags_are_named_as_they_were_given_and_notes_stay() -> None:
+    import typer
+
+    from dmsjournal.cli.wording import worded
+
+    def context(command: str, *arguments: str) -> object:
+        return typer.main.get_command(cli.app).commands[command].make_context(command, list(arguments))  # type: ignore[attr-defined]
+
+    extract = context("extract", "/nowhere", "--no-body", "--url", NOWHERE)
+    refused = dj.InvalidRequest("body", False, "it was begun with `body`: leave it out")
+    refused.add_note("nothing was written")
+    told = worded(refused, extract)
+    assert (str(told), told.__notes__) == ("--no-body: it was begun with --body: leave it out", ["nothing was written"])
+    assert str(worded(dj.InvalidRequest("min", None, "give one"), extract)) == "--min: give one"
+    assert str(worded(dj.InvalidRequest("where", "/nowhere", "no"), extract)) == "output = '/nowhere': no"  # by its value
+
+
+@pytest.mark.parametrize(
+    ("files", "says"), [([], "The database stays until"), (["changes.parquet"], "The database and the Parquet")]
+)
+def test_a_demo_that_is_kept_says_what_there_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: list[str], says: str
+) -> None:
+    from unittest.mock import Mock
+
+    from rich.console import Console
+
+    from dmsjournal import demo
+
+    for name in files:
+        (tmp_path / name).mkdir()
+    monkeypatch.setattr(demo.threading, "Event", Mock(side_effect=KeyboardInterrupt))
+    console = Console(record=True, width=200)
+    demo._wait(console, Mock(url=lambda: "postgresql://here/demo"), tmp_path)
+    assert console.export_text().strip().startswith(says)
+    assert (tmp_path / "url").read_text() == "postgresql://here/demo"
+
+
+@pytest.mark.parametrize("command", [["adopt"], ["fill", "max_dep_identity_version"], ["partitions", "split"], ["prune"]])
+def test_a_pause_is_written_with_its_unit_in_every_command(command: list[str]) -> None:
+    assert "such as 100ms, 2s or 0" in " ".join(invoke(*command, "--help")[1].split())
+    assert "--batch-size" in invoke(*command, "--help")[1]
+    through = ["--through", "1"] if command == ["prune"] else []
+    code, output = invoke(*command, *through, "--pause", "5", "--url", NOWHERE)
+    assert (code, output[:14]) == (1, "--pause = '5':")
+    for pause in ("0", "5ms"):
+        assert "--pause" not in invoke(*command, *through, "--pause", pause, "--url", NOWHERE)[1]
+
+
+def test_the_first_name_of_an_option_goes_on() -> None:
+    assert invoke("fill", "max_dep_identity_version", "--batch", "0", "--url", NOWHERE)[0] == 2
+    assert invoke("fill", "max_dep_identity_version", "--batch", "5", "--url", NOWHERE)[0] == 1
+    assert "--batch " not in invoke("fill", "--help")[1]

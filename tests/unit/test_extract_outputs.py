@@ -107,6 +107,12 @@ def test_a_folder_that_spark_would_not_understand_is_refused(path: str) -> None:
 
 def test_a_folder_s_url_is_its_path() -> None:
     assert folder_of("output", "file:///data/a%20b") == Path("/data/a b")
+    assert folder_of("output", "file:/data") == folder_of("output", "file://localhost/data") == Path("/data")
+    assert folder_of("output", "a:b") == Path.cwd() / "a:b"
+    with pytest.raises(dj.InvalidRequest, match="file:///folder, from the root on"):
+        folder_of("output", "file:data")
+    with pytest.raises(dj.InvalidRequest, match="it is a URL"), locked(Path("file:///data")):
+        pass
 
 
 def test_a_folder_that_is_not_ours_is_refused(tmp_path: Path) -> None:

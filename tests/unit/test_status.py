@@ -209,7 +209,7 @@ def test_other_pictures_and_what_is_none(run: Run, tmp_path: Path) -> None:
     assert (code, output) == (1, "")
     assert ".png or .svg or .pdf" in errors
     code, _, errors = run(STATUS, "--plot", str(tmp_path / "nowhere" / "status.png"))
-    assert (code, "No such file" in errors) == (1, True)
+    assert (code, f"there is no folder {tmp_path / 'nowhere'}" in errors) == (1, True)
 
 
 def test_without_matplotlib_it_says_what_to_install(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,7 +37,10 @@ BEGIN
     ) AS found;
     IF foreign_object IS NOT NULL THEN
         RAISE EXCEPTION 'schema dms holds objects of another application: %', foreign_object
-            USING ERRCODE = 'DJ006', HINT = 'Install into a database whose schema dms is empty or absent.';
+            USING ERRCODE = 'DJ006', HINT = CASE WHEN to_regclass('dms.Document') IS NOT NULL AND adopted IS NOT TRUE
+                THEN 'Where Document is of documents with rows, run dmsjournal adopt, which takes them up (docs/dba/adopt.md); '
+                     'else install into another database.'
+                ELSE 'Install into a database whose schema dms is empty or absent.' END;
     END IF;
     SELECT string_agg(c.relname, ', ' ORDER BY c.relname) INTO foreign_object
     FROM pg_class AS c

@@ -1,4 +1,5 @@
--- sql/postgres/queries/status_triggers.sql: each trigger that the journal and its options need, and whether it fires in an ordinary session.
+-- sql/postgres/queries/status_triggers.sql: each trigger that the journal and its options need, or that an adoption has left for programs
+-- that go on as before, and whether it fires in an ordinary session.
 -- Gives: table_name; trigger_name; state: enabled, disabled (or of replica role only) or missing. What a trigger does is not looked at.
 SELECT needed.table_name, needed.trigger_name,
        CASE WHEN found.tgenabled IS NULL THEN 'missing' WHEN found.tgenabled IN ('O', 'A') THEN 'enabled' ELSE 'disabled' END AS state
@@ -36,9 +37,11 @@ FROM (VALUES
     (31, 'DocumentImage', 'DocumentImage', 'TR_DocumentImage_Truncate'),
     (32, 'ChangeContext', 'Document', 'TR_Document_TellContext'),
     (33, 'ChangeContext', 'ChangeContext', 'TR_ChangeContext_Close'),
-    (34, 'ChangeContext', 'ChangeContext', 'TR_ChangeContext_Truncate')
-) AS needed (ordinal, option_table, table_name, trigger_name)
+    (34, 'ChangeContext', 'ChangeContext', 'TR_ChangeContext_Truncate'),
+    (35, 'signal_content', 'Document', 'TR_Document_Content'),
+    (36, 'keep_resource_names', 'Document', 'TR_Document_Names')
+) AS needed (ordinal, with_object, table_name, trigger_name)  -- with an option's table, or an adoption's function
 LEFT JOIN pg_trigger AS found
     ON found.tgrelid = to_regclass('dms.' || needed.table_name) AND found.tgname = lower(needed.trigger_name) AND NOT found.tgisinternal
-WHERE needed.option_table IS NULL OR to_regclass('dms.' || needed.option_table) IS NOT NULL
+WHERE needed.with_object IS NULL OR to_regclass('dms.' || needed.with_object) IS NOT NULL OR to_regproc('dms.' || needed.with_object) IS NOT NULL
 ORDER BY needed.ordinal

@@ -27,6 +27,9 @@ WHERE o.schema_id = SCHEMA_ID(N'dms') AND o.parent_object_id = 0
 IF @foreign_object IS NOT NULL
 BEGIN
     SET @message = N'schema dms holds objects of another application: ' + @foreign_object
-        + N'. Install into a database whose schema dms is empty or absent.';
+        + CASE WHEN OBJECT_ID(N'dms.Document') IS NOT NULL AND @is_adopted = 0
+               THEN N'. Where Document is of documents with rows, run dmsjournal adopt, which takes them up (docs/dba/adopt.md); '
+                    + N'else install into another database.'
+               ELSE N'. Install into a database whose schema dms is empty or absent.' END;
     THROW 50006, @message, 1;
 END;
