@@ -175,8 +175,8 @@ def test_a_stop_around_the_asking_ends_it_as_any_other(written: dj.Journal, monk
 
     class Stopping(ThreadPoolExecutor):
         def submit(self, *call):
+            events.stop()
             if moment == "before":
-                events.stop()
                 return super().submit(*call)  # raises: the pool was shut down
             never_begun: Future = Future()
             never_begun.cancel()

@@ -178,7 +178,7 @@ def mix(race: Race, seconds: float) -> Counter[str]:
 
 @pytest.mark.acceptance("35")
 def test_every_committed_change_is_seen_and_none_below_a_finished_window(race: Race) -> None:
-    done = mix(race, 8)
+    done = mix(race, 4)
     assert done["committed"] > 50
     assert done["windows"] > 5
 

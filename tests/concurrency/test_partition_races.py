@@ -283,7 +283,9 @@ def working(url: str, work: str) -> "subprocess.Popen[bytes]":
 
 @pytest.mark.acceptance("52")
 @pytest.mark.parametrize("kills", [3, pytest.param(30, marks=[pytest.mark.long, pytest.mark.timeout(1200)])])
-@pytest.mark.parametrize("what", ["ensure", "split", "prune"])
+@pytest.mark.parametrize(
+    "what", [pytest.param("ensure", marks=pytest.mark.long), "split", pytest.param("prune", marks=pytest.mark.long)]
+)
 def test_work_on_parts_that_is_killed_loses_nothing_and_is_finished_by_the_next(url: str, what: str, kills: int) -> None:
     """Killed at a random moment: every row above the floor is there and none twice, verify is clean, a re-run finishes."""
     populate(url, 300 * kills)

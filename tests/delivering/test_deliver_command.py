@@ -99,7 +99,11 @@ def assert_in_order_by_document(came: list[tuple[int, int]], journal: dj.Journal
 
 
 @pytest.mark.parametrize(
-    ("size", "most"), [([], None), (["--batch-size", "25", "--save-every", "0s"], 25)], ids=["one by one", "arrays"]
+    ("size", "most"),
+    [
+        pytest.param([], None, id="one by one"),
+        pytest.param(["--batch-size", "25", "--save-every", "0s"], 25, id="arrays", marks=pytest.mark.long),
+    ],
 )
 def test_nothing_is_lost_to_a_receiver_whenever_it_is_killed(
     receiver: Receiver, journal: dj.Journal, url: str, size: list[str], most: int | None

@@ -734,6 +734,7 @@ def test_killed_after_every_few_steps_it_ends_as_if_it_had_not_been(
     assert_sound(empty, admin)
 
 
+@pytest.mark.long
 @pytest.mark.acceptance("54")
 def test_killed_in_the_middle_of_a_statement_it_ends_as_if_it_had_not_been(
     empty: str, admin: sa.Connection, fresh: sa.Connection

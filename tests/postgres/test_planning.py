@@ -133,7 +133,7 @@ def test_documents_in_full_are_cut_by_their_ids(
 
 
 def test_a_plan_that_makes_no_sense_is_refused(journal: dj.Journal) -> None:
-    with pytest.raises(dj.InvalidRequest, match="either parts or events_per_part"):
+    with pytest.raises(dj.InvalidRequest, match="either `parts` or events_per_part"):
         journal.plan(parts=2, events_per_part=3)
     with pytest.raises(dj.InvalidRequest, match="documents_per_part = 0"):
         journal.plan_snapshot(documents_per_part=0)

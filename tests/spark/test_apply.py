@@ -152,7 +152,7 @@ def test_what_cannot_be_applied_is_refused(spark: SparkSession, history: str, jo
     other = Chain(spark, history, tmp_path / "other")
     other.extract()
     other.table = chain.table
-    with pytest.raises(dj.InvalidRequest, match="use replace"):
+    with pytest.raises(dj.InvalidRequest, match="use `replace`"):
         other.apply()
     other.apply(replace=True)
     assert table_of(chain.table) == state_of_database(history)

@@ -199,7 +199,7 @@ def test_a_stream_folds_into_the_database(
     assert table.held == database(journal, connections[0], PLAN, STUDENT)
 
 
-@pytest.mark.parametrize("fails_after", [0, 4])
+@pytest.mark.parametrize("fails_after", [pytest.param(0, marks=pytest.mark.long), 4])
 def test_a_failed_batch_is_read_again_and_may_be_smaller(
     spark: SparkSession, url: str, journal: dj.Journal, connections, plans: list[int], tmp_path: Path, fails_after: int
 ) -> None:

@@ -70,7 +70,7 @@ def read(reader: Any, partitions: Any) -> list[dict[str, Any]]:
         ({"startingOffsets": "latest", "startingVersion": "3"}, "give either startingVersion or startingOffsets"),
         ({"maxRowsPerTrigger": "0"}, "maxRowsPerTrigger = 0"),
         ({"parts": "0"}, "parts = 0"),
-        ({"parts": "2", "eventsPerPart": "2"}, "give either `parts` or eventsPerPart"),
+        ({"parts": "2", "eventsPerPart": "2"}, "give either parts or eventsPerPart"),
     ],
 )
 def test_an_option_that_makes_no_sense_is_refused(options: dict[str, str], says: str) -> None:

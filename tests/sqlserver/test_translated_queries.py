@@ -24,7 +24,7 @@ from tests.sqlserver import translation
 
 pytestmark = pytest.mark.xdist_group("translated")  # the histories are made once, for all of them
 
-HISTORIES, TRANSACTIONS, QUESTIONS = 3, 60, 12
+HISTORIES, TRANSACTIONS, QUESTIONS = 4, 60, 20
 SIZES = (1, 2, 7, 500)
 RESOURCES = (SCHOOL, STUDENT, SECTION, PLAN, DESCRIPTOR)
 CONTAINS = {SECTION: SCHOOL, PLAN: SECTION}  # in its identity
