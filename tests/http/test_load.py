@@ -20,7 +20,7 @@ BATCH = 10  # documents of a transaction
 
 @pytest.mark.parametrize(
     ("streams", "polls", "a_second", "seconds"),
-    [(20, 20, 100, 2), pytest.param(200, 200, 500, 60, marks=pytest.mark.long)],
+    [(20, 20, 100, 2), pytest.param(200, 50, 500, 120, marks=[pytest.mark.long, pytest.mark.timeout(900)])],
 )
 def test_all_get_all_in_order(
     process: Process, db: dj.Journal, connections: list[sa.Connection], streams: int, polls: int, a_second: int, seconds: int
