@@ -4,6 +4,7 @@ import itertools
 import json
 from collections import defaultdict
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
@@ -275,6 +276,20 @@ def test_a_prune_between_the_plan_and_the_snapshot_is_refused(
     monkeypatch.setattr(dj.Journal, "plan", and_prune)
     with pytest.raises(dj.CheckpointExpired), read(spark, history, STUDENT) as reading:
         reading.changes()
+
+
+@pytest.mark.parametrize("journal_name", ["DocumentDeleteEvent", "KeyChangeEvent"])
+def test_without_a_common_snapshot_a_prune_of_any_journal_that_is_read_is_told_at_the_end(
+    spark: SparkSession, history: str, journal: dj.Journal, journal_name: str
+) -> None:
+    """As on SQL Server, whose tasks have a moment each: the end asks for the floors as they are by then."""
+    with read(spark, history, STUDENT, dj.Window(1)) as reading:
+        apart = replace(reading, _engine="sqlserver", _sessions=journal._session)
+        reading.deletes() if journal_name == "DocumentDeleteEvent" else reading.key_changes()
+        apart.refuse_expired()
+        journal.prune(30, journals=[journal_name])
+        with pytest.raises(dj.CheckpointExpired):
+            apart.refuse_expired()
 
 
 def test_a_window_without_events_has_no_rows(spark: SparkSession, history: str, journal: dj.Journal) -> None:
