@@ -6,8 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pyspark.sql import DataFrame, SparkSession
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import functions as F
 
+from dmsjournal.errors import Unavailable
 from dmsjournal.spark.folders import in_spark
 
 # Of a session, as a writer has no options for them. Spark's own choice of times, INT96, is deprecated, and other readers take it
@@ -19,12 +22,21 @@ SETTINGS = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS", "spark.
 def write(folder: Path, *frames: DataFrame, by_resource: bool = True) -> None:
     """Writes the rows of all frames into a folder that is not there yet, in one of their resource each.
 
-    Times are microseconds in UTC.
+    Times are microseconds in UTC. Raises Unavailable where this process does not find all rows there afterwards: Spark says that all
+    is well also where a worker has written into a folder of its own.
     """
+    written = 0
     with _set(frames[0].sparkSession):
         for rows in frames:
-            writer = rows.write.mode("append")
+            counted = Observation()
+            writer = rows.observe(counted, F.count(F.lit(1)).alias("rows")).write.mode("append")
             (writer.partitionBy("resource") if by_resource else writer).parquet(in_spark(folder))
+            written += counted.get["rows"]
+    files = folder.glob("resource=*/*.parquet" if by_resource else "*.parquet")
+    if (found := sum(pq.read_metadata(file).num_rows for file in files)) != written:
+        raise Unavailable(
+            f"Spark has written {written} rows, and {folder} holds {found}", "name a folder that the driver and all workers share"
+        )
 
 
 @contextmanager
