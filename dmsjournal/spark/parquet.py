@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -22,8 +22,8 @@ SETTINGS = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS", "spark.
 def write(folder: Path, *frames: DataFrame, by_resource: bool = True) -> None:
     """Writes the rows of all frames into a folder that is not there yet, in one of their resource each.
 
-    Times are microseconds in UTC. Raises Unavailable where this process does not find all rows there afterwards: Spark says that all
-    is well also where a worker has written into a folder of its own.
+    Times are microseconds in UTC. Raises Unavailable where this process does not find all rows there afterwards: Spark says that
+    all is well also where a worker has written into a folder of its own.
     """
     written = 0
     with _set(frames[0].sparkSession):
@@ -37,6 +37,22 @@ def write(folder: Path, *frames: DataFrame, by_resource: bool = True) -> None:
         raise Unavailable(
             f"Spark has written {written} rows, and {folder} holds {found}", "name a folder that the driver and all workers share"
         )
+
+
+def read(spark: SparkSession, columns: Mapping[str, str], *paths: Path, base: Path | None = None) -> DataFrame:
+    """The rows of files and folders, of which `base` is where folders' names begin to be columns; Spark's types by column.
+
+    What the session is told does not count: a timestamp is an instant, and a file that is damaged or gone is an error.
+    """
+    reader = spark.read.schema(schema(columns)).options(ignoreCorruptFiles=False, ignoreMissingFiles=False)
+    if base is not None:
+        reader = reader.option("basePath", in_spark(base))
+    return reader.parquet(*map(in_spark, paths))
+
+
+def schema(columns: Mapping[str, str]) -> str:
+    """Columns as Spark reads a schema. To a session of TIMESTAMP_NTZ the word timestamp is another type."""
+    return ", ".join(f"{name} {'timestamp_ltz' if kind == 'timestamp' else kind}" for name, kind in columns.items())
 
 
 @contextmanager

@@ -372,7 +372,9 @@ def test_a_task_says_who_it_is_and_has_the_memory_for_its_join(
 
 
 def test_the_password_is_no_part_of_the_jdbc_url() -> None:
-    options = jdbc_options("postgresql+psycopg://me:p%40ss:word@[::1]:5433/my%20db?sslmode=verify-full&connect_timeout=5&options=-c%20jit%3Doff")
+    options = jdbc_options(
+        "postgresql+psycopg://me:p%40ss:word@[::1]:5433/my%20db?sslmode=verify-full&connect_timeout=5&options=-c%20jit%3Doff"
+    )
     assert options.pop("password") == "p@ss:word"
     assert options == {
         "url": "jdbc:postgresql://[::1]:5433/my%20db?ApplicationName=dmsjournal&sslmode=verify-full&connectTimeout=5&options=-c%20jit%3Doff",
