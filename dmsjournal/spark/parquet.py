@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -55,13 +57,26 @@ def schema(columns: Mapping[str, str]) -> str:
     return ", ".join(f"{name} {'timestamp_ltz' if kind == 'timestamp' else kind}" for name, kind in columns.items())
 
 
+_lock = threading.Lock()
+_before: dict[SparkSession, dict[str, str | None]] = {}  # what sessions had before the first who writes now
+_writing: Counter[SparkSession] = Counter()
+
+
 @contextmanager
 def _set(spark: SparkSession) -> Iterator[None]:
-    before = {name: spark.conf.get(name, None) for name in SETTINGS}
-    for name, value in SETTINGS.items():
-        spark.conf.set(name, value)
+    """The session's settings are ours until the last who writes in it at once, in other threads, is done."""
+    with _lock:
+        if not _writing[spark]:
+            _before[spark] = {name: spark.conf.get(name, None) for name in SETTINGS}
+        for name, value in SETTINGS.items():
+            spark.conf.set(name, value)
+        _writing[spark] += 1
     try:
         yield
     finally:
-        for name, had in before.items():
-            spark.conf.unset(name) if had is None else spark.conf.set(name, had)
+        with _lock:
+            _writing[spark] -= 1
+            if not _writing[spark]:
+                del _writing[spark]
+                for name, had in _before.pop(spark).items():
+                    spark.conf.unset(name) if had is None else spark.conf.set(name, had)
