@@ -17,7 +17,8 @@ from pyspark.sql import functions as F
 
 from dmsjournal.durable import locked
 from dmsjournal.errors import InvalidRequest
-from dmsjournal.spark.folders import folder_of, in_spark
+from dmsjournal.spark import parquet
+from dmsjournal.spark.folders import folder_of
 from dmsjournal.spark.folding import ORDER
 from dmsjournal.spark.manifests import Manifest, Settings, State
 from dmsjournal.spark.runs import Output, Run
@@ -146,7 +147,5 @@ def rows_of(spark: SparkSession, kept: Output, settings: Settings, runs: Sequenc
     state = columns_of(settings)
     state["_commit_version"], state["_commit_timestamp"] = state.pop("change_version"), state.pop("committed_at")
     columns = {"_change_type": "string", "old_key_values": "string"} | state | {"run": "string"}
-    schema = ", ".join(f"{name} {kind}" for name, kind in columns.items())
-    paths = [in_spark(run.folder) for run in runs]
-    rows = spark.read.schema(schema).option("basePath", in_spark(kept.folder)).parquet(*paths)
+    rows = parquet.read(spark, columns, *(run.folder for run in runs), base=kept.folder)
     return rows.withColumn(ORDER, F.substring("run", 1, 19).cast("bigint"))

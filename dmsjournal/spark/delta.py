@@ -13,7 +13,6 @@ from pyspark.sql import functions as F
 
 from dmsjournal.errors import InvalidRequest, Unavailable, UnsupportedCapability
 from dmsjournal.spark import manifests, parquet
-from dmsjournal.spark.folders import in_spark
 from dmsjournal.spark.folding import folded
 from dmsjournal.spark.manifests import State
 
@@ -54,10 +53,10 @@ class DeltaTable:
         """See tables.Table. A commit's files are there until a vacuum, so it reads one moment."""
         state, files = self.state(), self._opened().file_uris()
         assert state is not None
-        uris = [in_spark(self.folder / PurePosixPath(file).name) for file in files]  # it has no folders in it
-        if not uris:
-            return spark.range(0).select([F.lit(None).cast(kind).alias(name) for name, kind in state.columns.items()])
-        return spark.read.schema(state.ddl).parquet(*uris)
+        paths = [self.folder / PurePosixPath(file).name for file in files]  # it has no folders in it
+        if not paths:
+            return spark.createDataFrame([], parquet.schema(state.columns))
+        return parquet.read(spark, state.columns, *paths)
 
     def fold(self, spark: SparkSession, rows: DataFrame, state: State, afresh: bool) -> None:
         """See tables.Table. Spark works out what changes, into a hidden folder, and from there it goes into the table."""

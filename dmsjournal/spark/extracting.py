@@ -18,6 +18,7 @@ from uuid import uuid4
 import sqlalchemy as sa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import DataType, StringType, TimestampType
 
 import dmsjournal
 from dmsjournal.durable import locked
@@ -289,7 +290,7 @@ def _rows(reading: Reading, settings: Settings) -> list[DataFrame]:
 
 
 def _typed(reading: Reading, frame: DataFrame, change_type: str, key_values: str, wanted: list[str]) -> DataFrame:
-    def or_null(name: str, kind: str) -> Column:
+    def or_null(name: str, kind: DataType) -> Column:
         return F.col(name) if name in frame.columns else F.lit(None).cast(kind).alias(name)
 
     return frame.select(
@@ -300,7 +301,7 @@ def _typed(reading: Reading, frame: DataFrame, change_type: str, key_values: str
         "document_id",
         "document_uuid",
         F.col(key_values).alias("key_values"),
-        or_null("old_key_values", "string"),
-        *(or_null(name, "timestamp" if name == "last_modified" else "string") for name in wanted),
+        or_null("old_key_values", StringType()),
+        *(or_null(name, TimestampType() if name == "last_modified" else StringType()) for name in wanted),
         reading.resource().alias("resource"),
     )

@@ -106,11 +106,6 @@ class State(msgspec.Struct, frozen=True):
     columns: dict[str, str]
     format: int = FORMAT
 
-    @property
-    def ddl(self) -> str:
-        """The columns, as Spark reads a schema."""
-        return ", ".join(f"{name} {kind}" for name, kind in self.columns.items())
-
 
 Stored = TypeVar("Stored", bound=msgspec.Struct)
 

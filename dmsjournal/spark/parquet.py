@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import threading
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from pyspark.sql import DataFrame, SparkSession
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import functions as F
 
+from dmsjournal.errors import Unavailable
 from dmsjournal.spark.folders import in_spark
 
 # Of a session, as a writer has no options for them. Spark's own choice of times, INT96, is deprecated, and other readers take it
@@ -19,21 +24,59 @@ SETTINGS = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS", "spark.
 def write(folder: Path, *frames: DataFrame, by_resource: bool = True) -> None:
     """Writes the rows of all frames into a folder that is not there yet, in one of their resource each.
 
-    Times are microseconds in UTC.
+    Times are microseconds in UTC. Raises Unavailable where this process does not find all rows there afterwards: Spark says that
+    all is well also where a worker has written into a folder of its own.
     """
+    written = 0
     with _set(frames[0].sparkSession):
         for rows in frames:
-            writer = rows.write.mode("append")
+            counted = Observation()
+            writer = rows.observe(counted, F.count(F.lit(1)).alias("rows")).write.mode("append")
             (writer.partitionBy("resource") if by_resource else writer).parquet(in_spark(folder))
+            written += counted.get["rows"]
+    files = folder.glob("resource=*/*.parquet" if by_resource else "*.parquet")
+    if (found := sum(pq.read_metadata(file).num_rows for file in files)) != written:
+        raise Unavailable(
+            f"Spark has written {written} rows, and {folder} holds {found}", "name a folder that the driver and all workers share"
+        )
+
+
+def read(spark: SparkSession, columns: Mapping[str, str], *paths: Path, base: Path | None = None) -> DataFrame:
+    """The rows of files and folders, of which `base` is where folders' names begin to be columns; Spark's types by column.
+
+    What the session is told does not count: a timestamp is an instant, and a file that is damaged or gone is an error.
+    """
+    reader = spark.read.schema(schema(columns)).options(ignoreCorruptFiles=False, ignoreMissingFiles=False)
+    if base is not None:
+        reader = reader.option("basePath", in_spark(base))
+    return reader.parquet(*map(in_spark, paths))
+
+
+def schema(columns: Mapping[str, str]) -> str:
+    """Columns as Spark reads a schema. To a session of TIMESTAMP_NTZ the word timestamp is another type."""
+    return ", ".join(f"{name} {'timestamp_ltz' if kind == 'timestamp' else kind}" for name, kind in columns.items())
+
+
+_lock = threading.Lock()
+_before: dict[SparkSession, dict[str, str | None]] = {}  # what sessions had before the first who writes now
+_writing: Counter[SparkSession] = Counter()
 
 
 @contextmanager
 def _set(spark: SparkSession) -> Iterator[None]:
-    before = {name: spark.conf.get(name, None) for name in SETTINGS}
-    for name, value in SETTINGS.items():
-        spark.conf.set(name, value)
+    """The session's settings are ours until the last who writes in it at once, in other threads, is done."""
+    with _lock:
+        if not _writing[spark]:
+            _before[spark] = {name: spark.conf.get(name, None) for name in SETTINGS}
+        for name, value in SETTINGS.items():
+            spark.conf.set(name, value)
+        _writing[spark] += 1
     try:
         yield
     finally:
-        for name, had in before.items():
-            spark.conf.unset(name) if had is None else spark.conf.set(name, had)
+        with _lock:
+            _writing[spark] -= 1
+            if not _writing[spark]:
+                del _writing[spark]
+                for name, had in _before.pop(spark).items():
+                    spark.conf.unset(name) if had is None else spark.conf.set(name, had)

@@ -61,6 +61,7 @@ class Reading:
     _sessions: _Sessions
     _rows_per_part: int
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    _journals: set[str] = field(default_factory=set)  # what is read of: each has a floor of its own
 
     def changes(self, *, body: bool = False, derived: bool = False) -> DataFrame:
         """The live documents whose derived ChangeVersion lies in the window; each live document where there is none.
@@ -124,7 +125,7 @@ class Reading:
         Never on PostgreSQL, whose snapshot keeps what is pruned after it.
         """
         if self._engine != "postgres":
-            self._refuse_expired("DocumentChangeEvent", "IdentityChangeEvent")
+            self._refuse_expired("DocumentChangeEvent", "IdentityChangeEvent", *self._journals)
 
     def _refuse_expired(self, *journals: str) -> None:
         if isinstance(self.plan, SnapshotPlan):
@@ -132,6 +133,7 @@ class Reading:
         with self._session() as session:
             floors = read_floors(session)
         refuse_expired(Window(self.plan.first), max(floors[journal] for journal in journals))
+        self._journals.update(journals)
 
     @contextmanager
     def _session(self) -> Iterator[Session]:

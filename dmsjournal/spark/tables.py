@@ -21,7 +21,6 @@ from pyspark.sql import functions as F
 from dmsjournal.durable import publish, sync
 from dmsjournal.errors import InvalidRequest
 from dmsjournal.spark import manifests, parquet
-from dmsjournal.spark.folders import in_spark
 from dmsjournal.spark.folding import folded
 from dmsjournal.spark.manifests import State
 
@@ -63,7 +62,7 @@ class ParquetTable:
         """See Table. The generation's own path, as the link may move while it is read."""
         generation = Path(os.path.realpath(self.folder / "current"))
         state = manifests.read(generation / "_table.json", State)
-        return spark.read.schema(state.ddl).parquet(in_spark(generation))  # a table without rows has no file that tells it
+        return parquet.read(spark, state.columns, generation)  # a table without rows has no file that tells it
 
     def fold(self, spark: SparkSession, rows: DataFrame, state: State, afresh: bool) -> None:
         """See Table."""

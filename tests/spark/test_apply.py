@@ -3,10 +3,12 @@
 import json
 import os
 import random
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import deltalake
+import pyarrow.parquet as pq
 import pytest
 import sqlalchemy as sa
 from pyspark.sql import SparkSession
@@ -275,3 +277,50 @@ def test_a_table_knows_how_far_it_has_come(spark: SparkSession, history: str, tm
     assert chain.compare().differences == []
     assert [run.last for run in chain.apply().runs] == [last]
     assert table_of(chain.table) == state_of_database(history)
+
+
+@pytest.fixture
+def odd(spark: SparkSession) -> Iterator[SparkSession]:
+    """A session of a user's own, that takes timestamps for local times and files that are damaged or gone for empty ones."""
+    settings = {
+        "spark.sql.timestampType": "TIMESTAMP_NTZ",
+        "spark.sql.files.ignoreCorruptFiles": "true",
+        "spark.sql.files.ignoreMissingFiles": "true",
+        "spark.sql.ansi.enabled": "false",
+        "spark.sql.caseSensitive": "true",
+        "spark.sql.session.timeZone": "Asia/Kathmandu",
+        "spark.sql.sources.partitionOverwriteMode": "dynamic",
+        "spark.sql.files.maxRecordsPerFile": "7",
+    }
+    before = {name: spark.conf.get(name) for name in settings}
+    for name, value in settings.items():
+        spark.conf.set(name, value)
+    yield spark
+    for name, had in before.items():
+        assert had is not None
+        spark.conf.set(name, had)
+
+
+def test_what_a_users_session_is_told_changes_nothing(odd: SparkSession, history: str, tmp_path: Path) -> None:
+    chain = Chain(odd, history, tmp_path)
+    chain.extract(etag=True)
+    chain.apply()
+    change(history, random.Random(1), 60)
+    chain.extract()
+    chain.apply()
+    assert chain.state() == state_of_database(history)
+    assert chain.compare().differences == []
+    for folder, names in (chain.out, ("_commit_timestamp", "last_modified")), (chain.table, ("committed_at", "last_modified")):
+        schemas = [pq.read_schema(file) for file in folder.rglob("*.parquet")]
+        assert {str(schema.field(name).type) for schema in schemas for name in names} == {"timestamp[us, tz=UTC]"}
+
+
+def test_a_damaged_file_is_never_taken_for_an_empty_one(odd: SparkSession, history: str, tmp_path: Path) -> None:
+    chain = Chain(odd, history, tmp_path)
+    chain.extract()
+    file = max(chain.out.rglob("*.parquet"), key=lambda each: each.stat().st_size)
+    file.write_bytes(bytes(file.stat().st_size))
+    file.with_name(f".{file.name}.crc").unlink()
+    with pytest.raises(dj.Unavailable):
+        chain.apply()
+    assert not (chain.table / "current").exists()

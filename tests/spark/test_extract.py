@@ -10,9 +10,10 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.dataset as ds
+import pyarrow.parquet as pq
 import pytest
 import sqlalchemy as sa
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrameWriter, SparkSession
 
 import dmsjournal as dj
 from dmsjournal.spark import extracting
@@ -245,6 +246,30 @@ def test_an_empty_window_moves_the_checkpoint(run: Extract, url: str, journal: d
         newest(journal), True, 0,
     )  # fmt: skip
     assert {row[1] for row in rows_of(only)["upsert"]} == {str(change.document_uuid) for change in journal.changes(STUDENT)}
+
+
+@pytest.mark.parametrize("loses", ["upsert", "delete"])
+def test_a_run_whose_files_the_driver_does_not_see_is_not_finished(
+    run: Extract, history: str, journal: dj.Journal, out: Path, monkeypatch: pytest.MonkeyPatch, loses: str
+) -> None:
+    """As where the folder is each worker's own: Spark says that all is well, and the driver finds a folder without the files."""
+    run()
+    before = visible(out), _at(out)
+    change(history, random.Random(1), 60)
+    real = DataFrameWriter.parquet
+
+    def elsewhere(self: DataFrameWriter, path: str, *more: Any) -> None:
+        real(self, path, *more)
+        for file in Path(path.removeprefix("file://")).rglob("*.parquet"):
+            if set(pq.read_table(file, columns=["_change_type"])["_change_type"].to_pylist()) == {loses}:
+                file.unlink()
+
+    monkeypatch.setattr(DataFrameWriter, "parquet", elsewhere)
+    with pytest.raises(dj.Unavailable, match="all workers share"):
+        run()
+    monkeypatch.undo()
+    assert (visible(out), _at(out)) == before
+    assert run().is_new
 
 
 # --- what is refused: a clear word, and nothing written ---

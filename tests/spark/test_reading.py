@@ -4,6 +4,7 @@ import itertools
 import json
 from collections import defaultdict
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
@@ -277,6 +278,20 @@ def test_a_prune_between_the_plan_and_the_snapshot_is_refused(
         reading.changes()
 
 
+@pytest.mark.parametrize("journal_name", ["DocumentDeleteEvent", "KeyChangeEvent"])
+def test_without_a_common_snapshot_a_prune_of_any_journal_that_is_read_is_told_at_the_end(
+    spark: SparkSession, history: str, journal: dj.Journal, journal_name: str
+) -> None:
+    """As on SQL Server, whose tasks have a moment each: the end asks for the floors as they are by then."""
+    with read(spark, history, STUDENT, dj.Window(1)) as reading:
+        apart = replace(reading, _engine="sqlserver", _sessions=journal._session)
+        reading.deletes() if journal_name == "DocumentDeleteEvent" else reading.key_changes()
+        apart.refuse_expired()
+        journal.prune(30, journals=[journal_name])
+        with pytest.raises(dj.CheckpointExpired):
+            apart.refuse_expired()
+
+
 def test_a_window_without_events_has_no_rows(spark: SparkSession, history: str, journal: dj.Journal) -> None:
     newest = journal.versions().newest
     for window in (dj.Window(newest + 1), dj.Window(newest + 5, newest + 9), dj.Window(1, 1)):
@@ -357,7 +372,9 @@ def test_a_task_says_who_it_is_and_has_the_memory_for_its_join(
 
 
 def test_the_password_is_no_part_of_the_jdbc_url() -> None:
-    options = jdbc_options("postgresql+psycopg://me:p%40ss:word@[::1]:5433/my%20db?sslmode=verify-full&connect_timeout=5&options=-c%20jit%3Doff")
+    options = jdbc_options(
+        "postgresql+psycopg://me:p%40ss:word@[::1]:5433/my%20db?sslmode=verify-full&connect_timeout=5&options=-c%20jit%3Doff"
+    )
     assert options.pop("password") == "p@ss:word"
     assert options == {
         "url": "jdbc:postgresql://[::1]:5433/my%20db?ApplicationName=dmsjournal&sslmode=verify-full&connectTimeout=5&options=-c%20jit%3Doff",

@@ -1,0 +1,68 @@
+"""How rows are written: by several at once in one session, and of more resources than there are files open at once."""
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Event
+
+import pyarrow.dataset as ds
+import pytest
+from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
+from pyspark.sql import functions as F
+
+from dmsjournal.spark import parquet
+from dmsjournal.spark.counting import counted
+
+pytestmark = pytest.mark.xdist_group("spark")
+
+
+def test_two_that_write_at_once_in_one_session_leave_its_settings_as_they_were(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = {name: spark.conf.get(name, None) for name in parquet.SETTINGS}
+    first_is_in, second_is_in, first_is_done = Event(), Event(), Event()
+    real = DataFrameWriter.parquet
+    seen = []
+
+    def in_turn(self: DataFrameWriter, path: str) -> None:
+        if path.endswith("first"):
+            first_is_in.set()
+            assert second_is_in.wait(60)
+        else:
+            second_is_in.set()
+            assert first_is_done.wait(60)
+        seen.append({name: spark.conf.get(name) for name in parquet.SETTINGS})
+        real(self, path)
+
+    monkeypatch.setattr(DataFrameWriter, "parquet", in_turn)
+    rows = spark.range(3).withColumn("resource", F.lit("a"))
+    with ThreadPoolExecutor(2) as threads:
+        first = threads.submit(parquet.write, tmp_path / "first", rows)
+        assert first_is_in.wait(60)
+        second = threads.submit(parquet.write, tmp_path / "second", rows)
+        first.result()
+        first_is_done.set()
+        second.result()
+    assert seen == [parquet.SETTINGS] * 2
+    assert {name: spark.conf.get(name, None) for name in parquet.SETTINGS} == before
+
+
+NAMES = ["a/b/1.0", "q'u\"o", "100%", "%2F", "a=b", "x\\y", "#?*", "{a}[b]", "école", "👩‍🏫", " blank ", "tab\there", "..", "+ +"]
+NAMES += [f"more/{n}" for n in range(10)]
+
+
+def test_names_of_any_kind_and_more_than_are_open_at_once(spark: SparkSession, tmp_path: Path) -> None:
+    def frame(first: int) -> DataFrame:
+        listed = F.array(*map(F.lit, NAMES))
+        numbers = spark.range(first, first + 960, 1, 2)
+        return numbers.select(
+            "id", F.lit("upsert").alias("_change_type"), listed[(F.col("id") * 7 % len(NAMES)).cast("int")].alias("resource")
+        )
+
+    folder = tmp_path / "a %41 folder=1#"
+    parquet.write(folder, frame(0), frame(960), frame(1920))
+    found = counted(folder)[1]
+    assert {name: counts.upsert for name, counts in found.items()} == dict.fromkeys(NAMES, 2880 // len(NAMES))
+    read = parquet.read(spark, {"id": "bigint", "resource": "string"}, folder)
+    assert read.select("id").distinct().count() == read.count() == 2880
+    assert {row[0] for row in read.select("resource").distinct().collect()} == set(NAMES)
+    assert len(ds.dataset(folder, format="parquet", partitioning="hive").to_table()) == 2880
