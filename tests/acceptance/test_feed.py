@@ -60,15 +60,21 @@ def test_an_event_has_the_key_that_its_document_had_then(written: dj.Journal) ->
     assert len({event.key.document_uuid for life in lives for event in life}) == 2
 
 
+def create_again(journal: dj.Journal, connection, school: int, **own: object) -> None:
+    """A school whose id, or id and uuid, another one had."""
+    names, values = ", ".join(own), ", ".join(f"'{value}'" for value in own.values())
+    row = f"{values}, {journal.resources()[SCHOOL]}, '{{\"schoolId\":{school}}}'"
+    again = f"INSERT INTO dms.Document ({names}, ResourceKeyId, KeyValues) VALUES ({row})"
+    allowed = {"mssql": f"SET IDENTITY_INSERT dms.Document ON; {again}; SET IDENTITY_INSERT dms.Document OFF"}
+    commit(connection, allowed.get(connection.dialect.name, again))
+
+
 def test_an_id_that_lives_again_is_told_apart_by_its_uuid(journal: dj.Journal, connections) -> None:
     [first] = write(journal, document(SCHOOL, 1))
     with journal.write() as tx:
         tx.rekey(SCHOOL, {"schoolId": 1}, {"schoolId": 2})
         tx.delete(SCHOOL, {"schoolId": 2})
-    values = f"({first}, {journal.resources()[SCHOOL]}, '{{\"schoolId\":3}}')"
-    again = f"INSERT INTO dms.Document (DocumentId, ResourceKeyId, KeyValues) VALUES {values}"
-    allowed = {"mssql": f"SET IDENTITY_INSERT dms.Document ON; {again}; SET IDENTITY_INSERT dms.Document OFF"}
-    commit(connections[0], allowed.get(connections[0].dialect.name, again))
+    create_again(journal, connections[0], 3, DocumentId=first)
     with journal.write() as tx:
         tx.rekey(SCHOOL, {"schoolId": 3}, {"schoolId": 4})
     events, _ = walk(journal, ALL)
@@ -85,10 +91,7 @@ def test_a_document_that_lives_again_under_its_uuid_has_each_lifes_keys(journal:
     uuid = commit(connections[0], "SELECT DocumentUuid FROM dms.Document")[0][0]
     with journal.write() as tx:
         tx.delete(SCHOOL, {"schoolId": 1})
-    values = f"({first}, '{uuid}', {journal.resources()[SCHOOL]}, '{{\"schoolId\":2}}')"
-    again = f"INSERT INTO dms.Document (DocumentId, DocumentUuid, ResourceKeyId, KeyValues) VALUES {values}"
-    allowed = {"mssql": f"SET IDENTITY_INSERT dms.Document ON; {again}; SET IDENTITY_INSERT dms.Document OFF"}
-    commit(connections[0], allowed.get(connections[0].dialect.name, again))
+    create_again(journal, connections[0], 2, DocumentId=first, DocumentUuid=uuid)
     with journal.write() as tx:
         tx.rekey(SCHOOL, {"schoolId": 2}, {"schoolId": 3})
     events, _ = walk(journal, ALL)
