@@ -26,6 +26,7 @@ class Waker:
         self.newest = 0  # as of the last look
         self._waiting = 0
         self._steps_back = 0  # how often newest has fallen: the database is another one, or was restored
+        self._told = (0, 0)  # newest and steps back, as those who wait have heard
         self._is_stopping = False
         self._changed, self._wanted = asyncio.Event(), asyncio.Event()
         self._looks: Fresh[int] = Fresh()
@@ -66,7 +67,10 @@ class Waker:
 
     async def _look(self) -> int:
         newest = await self._read()
-        self._note(newest)
+        if newest < self.newest:
+            self._steps_back += 1
+            self._on_step_back()
+        self.newest = newest
         return newest
 
     async def run(self) -> None:
@@ -85,16 +89,14 @@ class Waker:
                 pause = _LONGEST_PAUSE
             else:
                 pause = self._poll_seconds
+                self._tell()
             await asyncio.sleep(pause)
 
-    def _note(self, newest: int) -> None:
-        if newest == self.newest:
-            return
-        if newest < self.newest:
-            self._steps_back += 1
-            self._on_step_back()
-        self.newest = newest
-        self._wake()
+    def _tell(self) -> None:
+        """Wakes who waits, where the horizon is another one than they have heard of. Looks of others wake nobody: they are many."""
+        if (self.newest, self._steps_back) != self._told:
+            self._told = (self.newest, self._steps_back)
+            self._wake()
 
     def _wake(self) -> None:
         changed, self._changed = self._changed, asyncio.Event()

@@ -169,3 +169,25 @@ def test_the_waker_looks_only_while_somebody_waits_and_wakes_all() -> None:
         running.cancel()
 
     asyncio.run(run())
+
+
+def test_a_look_for_one_does_not_wake_all() -> None:
+    """A hundred who poll look a hundred times a second: all who wait would be woken as often."""
+    horizon = [0]
+
+    async def newest() -> int:
+        return horizon[0]
+
+    async def run() -> None:
+        waker = Waker(newest, 0.01, lambda: None)
+        waiting = asyncio.create_task(waker.beyond(0, 5))
+        await asyncio.sleep(0)
+        horizon[0] = 5
+        assert await waker.now() == 5
+        await asyncio.sleep(0.02)
+        assert not waiting.done()
+        running = asyncio.create_task(waker.run())
+        assert await waiting is True  # though the horizon is not newer than at the look before
+        running.cancel()
+
+    asyncio.run(run())
