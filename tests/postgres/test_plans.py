@@ -173,6 +173,18 @@ def test_the_end_of_the_journal_is_cheap(big: Big, kept: bool) -> None:
         assert read(explain(big, after, through, kept=kept)) <= 100
 
 
+@pytest.mark.acceptance("41")
+def test_the_horizon_above_the_last_event_is_cheap(big: Big) -> None:
+    """Where the last stamps were rolled back there is no event to find. From the sixth call on a session keeps a plan of it."""
+    with big.session.transaction(force_rollback=True):
+        big.session.execute("INSERT INTO dms.Document (DocumentId, ResourceKeyId) VALUES (2000000, 1)")
+    costs = []
+    for _ in range(8):
+        [(found,)] = big.session.execute("EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT dms.horizon()")
+        costs.append(read(found[0]["Plan"]))
+    assert max(costs[1:]) <= 50, costs  # the first one reads catalogs, too
+
+
 @pytest.mark.acceptance("39", "41")
 def test_a_big_walk_is_the_definitions(big: Big) -> None:
     engine = sa.create_engine(big.url, poolclass=sa.NullPool)

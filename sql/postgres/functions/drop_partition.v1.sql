@@ -31,7 +31,9 @@ BEGIN
     EXECUTE format('LOCK TABLE ONLY dms.%I IN ACCESS EXCLUSIVE MODE', lower(journal));  -- the journal before its parts, as everybody does
     EXECUTE format('ALTER TABLE dms.%I DETACH PARTITION dms.%I', lower(journal), partition);
     EXECUTE format('DROP TABLE dms.%I', partition);
-    EXECUTE format('SELECT NOT EXISTS (SELECT FROM dms.%I WHERE ChangeVersion <= $1)', lower(journal)) INTO is_bare USING floor;
+    -- In the index's order, as the planner might else look for such a row in all of the journal, which is locked.
+    EXECUTE format('SELECT (SELECT ChangeVersion FROM dms.%I WHERE ChangeVersion <= $1 ORDER BY ChangeVersion LIMIT 1) IS NULL', lower(journal))
+        INTO is_bare USING floor;
     IF is_bare THEN  -- from here on a row down there contradicts the floor
         UPDATE dms.JournalFloor AS f SET PrunedAt = clock_timestamp() WHERE f.Journal = drop_partition.journal;
     END IF;
