@@ -19,6 +19,8 @@ CROWD = 100_000  # documents at one version: where there are more, they are coun
 CROWD_STEP = 1_000  # documents between two marks of a crowd
 
 _LOOKS = (1_000, 2_000, 4_000)  # ranges of each look after the first, all together
+_RESOURCES = 3  # of which a range is as quickly read as of all; of more it takes longer, so that there are fewer ranges
+_FEWEST = 125  # ranges of a look, however many the resources
 
 
 class Mass(NamedTuple):
@@ -78,8 +80,9 @@ def density(session: Session, resource_key_ids: Sequence[int], is_everything: bo
         rows = session.execute(f"plan_identities{which}", ranges=_listed(ranges), most_events=most, most_parents=CROWD, **wanted)
         return [Group(row.range, row.change_version, row.change_version, 1, row.weight, row.weight) for row in rows]
 
-    own = explored(events, window, counted=10_000, sample=64)
-    renames = explored(identities, window, counted=5_000, sample=8)  # each costs a count of its parents
+    scale = 1.0 if is_everything else min(1.0, _RESOURCES / len(resource_key_ids))
+    own = explored(events, window, counted=10_000, sample=64, scale=scale)
+    renames = explored(identities, window, counted=5_000, sample=8, scale=scale)  # each costs a count of its parents
     crowds = {version: marks(session, resource_key_ids, version, CROWD_STEP) for version in own.crowds | renames.crowds}
     heavy = [Mass(version, version, float(found[-1][0])) for version, found in crowds.items()]
     masses = laid_together([*own.masses, *own.rests], [*renames.masses, *renames.rests], heavy)
@@ -104,18 +107,18 @@ class Explored(NamedTuple):
     crowds: set[int]
 
 
-def explored(read: Reader, window: Range, counted: int, sample: int) -> Explored:
+def explored(read: Reader, window: Range, counted: int, sample: int, scale: float = 1.0) -> Explored:
     """Reads the first `counted` events; then the first ones of ranges of the rest, so that each look reads `sample` times a
-    thousand at most."""
+    thousand at most, or `scale` times that, by so many fewer ranges: what few events of a range tell is further off."""
     found = Explored([], [], set())
     _look(read, [window], counted, found)
-    for many in _LOOKS:
+    for most, many in [(sample * 1_000 // many, max(_FEWEST, round(many * scale))) for many in _LOOKS]:
         shares = _shares(found)
         ranges = [piece for rest, share in shares if (number := round(many * share)) for piece in _cut(rest, number)]
         if not ranges:
             break
         found.rests[:] = [rest for rest, share in shares if not round(many * share)]
-        _look(read, ranges, max(2, sample * 1_000 // many), found)
+        _look(read, ranges, max(2, most), found)
     return found
 
 
