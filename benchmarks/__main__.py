@@ -90,7 +90,7 @@ def measured(
 
 def by_parts(url: str, options: prune.Options) -> Table:
     """Prunes by dropped partitions, each of more events than the one before."""
-    table = Table("prune by dropped partitions", ("seconds",), ())
+    table = Table("prune by dropped partitions", ("longest statement", "with the files"), ())
     for events in (options.pruned // 100, options.pruned // 10, options.pruned):
         with database.scratch(url, "dmsjournal_benchmark_parts", keep=False) as own:
             prune.measure_dropped(own, options, table, events)

@@ -2,7 +2,8 @@
 
 The history is one event a document. Each repetition measures the writers alone for as long as the prune before it took (a second at
 least), then prunes its share of the history while they go on. The longest lock is the longest transaction of the prune: what it
-locks, it locks until then. With --partitions, parts of growing sizes are dropped as well, which should take the same time each.
+locks, it locks until then. With --partitions, parts of growing sizes are dropped as well, whose locks should take the same time
+each: they are from within a statement to its commit, and PostgreSQL removes the files afterwards, as fast as the file system can.
 """
 
 import threading
@@ -65,17 +66,21 @@ def measure(url: str, options: Options) -> tuple[list[Table], Facts]:
 
 
 def measure_dropped(url: str, options: Options, cost: Table, events: int) -> None:
-    """A row of `cost`: the prune of a journal whose events are all in one part, in a database of its own."""
+    """A row of `cost`: the prune of a journal whose events are all in one part, in a database of its own; its longest statement."""
     migrating.upgrade(url)
     build(url, events)
     migrating.upgrade(url, options=["partitions"])
     with dj.connect(url) as journal:
         journal.partitions.ensure(versions=events, ahead=1)
-        began = perf_counter()
-        pruned = journal.prune(journal.versions().newest)
-        seconds = perf_counter() - began
+        newest = journal.versions().newest
+        with timing(journal, "before_cursor_execute", "after_cursor_execute") as longest:
+            began = perf_counter()
+            pruned = journal.prune(newest)
+            seconds = perf_counter() - began
+            row = cost.row(f"a part of {events:,} events", options.command)
+            row.add("longest statement", longest())
+            row.add("with the files", seconds)
     assert {each.dropped for each in pruned.journals if each.journal == "DocumentChangeEvent"} == {1}
-    cost.row(f"a part of {events:,} events", options.command).add("seconds", seconds)
 
 
 def build(url: str, events: int) -> None:
@@ -110,15 +115,16 @@ def writing(url: str, options: Options) -> Iterator[Callable[[], int]]:
 
 
 @contextmanager
-def timing(journal: dj.Journal) -> Iterator[Callable[[], float]]:
-    """Gives the longest transaction of the journal's connections since it was asked last, in seconds."""
+def timing(journal: dj.Journal, first: str = "begin", last: str = "commit") -> Iterator[Callable[[], float]]:
+    """Gives the longest transaction of the journal's connections since it was asked last, in seconds, or what is between two other
+    events."""
     began, longest = 0.0, 0.0
 
-    def begin(_: sa.Connection) -> None:
+    def begin(*_: object) -> None:
         nonlocal began
         began = perf_counter()
 
-    def commit(_: sa.Connection) -> None:
+    def end(*_: object) -> None:
         nonlocal longest
         longest = max(longest, perf_counter() - began)
 
@@ -127,6 +133,6 @@ def timing(journal: dj.Journal) -> Iterator[Callable[[], float]]:
         found, longest = longest, 0.0
         return found
 
-    for name, listener in (("begin", begin), ("commit", commit)):
+    for name, listener in ((first, begin), (last, end)):
         sa.event.listen(journal._pool, name, listener)
     yield taken
