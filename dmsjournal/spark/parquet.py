@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from queue import Empty, Queue
 
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, Observation, SparkSession
@@ -19,6 +20,8 @@ from dmsjournal.spark.folders import in_spark
 # for a time without a zone. Rows of up to so many resources are written as they come, in as many files at once; those of more
 # are sorted by their resource first, which takes a fifth of an extract's time.
 SETTINGS = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS", "spark.sql.maxConcurrentOutputFileWriters": "16"}
+
+_PATIENCE = 60.0  # seconds for Spark to tell what it has counted
 
 
 def write(folder: Path, *frames: DataFrame, by_resource: bool = True) -> None:
@@ -33,12 +36,25 @@ def write(folder: Path, *frames: DataFrame, by_resource: bool = True) -> None:
             counted = Observation()
             writer = rows.observe(counted, F.count(F.lit(1)).alias("rows")).write.mode("append")
             (writer.partitionBy("resource") if by_resource else writer).parquet(in_spark(folder))
-            written += counted.get["rows"]
+            written += _told(counted)
     files = folder.glob("resource=*/*.parquet" if by_resource else "*.parquet")
     if (found := sum(pq.read_metadata(file).num_rows for file in files)) != written:
         raise Unavailable(
             f"Spark has written {written} rows, and {folder} holds {found}", "name a folder that the driver and all workers share"
         )
+
+
+def _told(counted: Observation) -> int:
+    """The rows that Spark has counted. Raises Unavailable where it does not tell: it drops what its queue has no room for."""
+    heard: Queue[int] = Queue()
+    threading.Thread(target=lambda: heard.put(counted.get["rows"]), daemon=True).start()
+    try:
+        return heard.get(timeout=_PATIENCE)
+    except Empty:
+        raise Unavailable(
+            f"Spark has not told within {_PATIENCE:g} s how many rows it has written",
+            "run it again, with a higher spark.scheduler.listenerbus.eventqueue.capacity",
+        ) from None
 
 
 def read(spark: SparkSession, columns: Mapping[str, str], *paths: Path, base: Path | None = None) -> DataFrame:

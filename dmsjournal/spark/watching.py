@@ -17,6 +17,7 @@ from dmsjournal.errors import Unavailable
 Progress = Callable[[str, int, int], None]  # what is done, and tasks: finished and in all
 
 _PERIOD = 0.5  # seconds between two looks
+_GROUP = ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel")  # what a thread's group of jobs is
 
 
 @contextmanager
@@ -30,6 +31,7 @@ def watched(spark: SparkSession, doing: str, progress: Progress | None = None) -
                 progress and progress(doing, *_tasks(context, group))
 
     looking = threading.Thread(target=look, daemon=True)
+    before = {name: context.getLocalProperty(name) for name in _GROUP}
     context.setJobGroup(group, doing, interruptOnCancel=True)
     try:
         looking.start()
@@ -46,7 +48,8 @@ def watched(spark: SparkSession, doing: str, progress: Progress | None = None) -
         ended.set()
         looking.join()
         with suppress(Exception):
-            context.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]  # takes it away
+            for name, had in before.items():
+                context.setLocalProperty(name, had)  # type: ignore[arg-type]  # None takes it away
 
 
 def _tasks(context: SparkContext, group: str) -> tuple[int, int]:

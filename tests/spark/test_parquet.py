@@ -6,11 +6,13 @@ from threading import Event
 
 import pyarrow.dataset as ds
 import pytest
-from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
+from pyspark.sql import DataFrame, DataFrameWriter, Observation, SparkSession
 from pyspark.sql import functions as F
 
+from dmsjournal.errors import Unavailable
 from dmsjournal.spark import parquet
 from dmsjournal.spark.counting import counted
+from dmsjournal.spark.watching import watched
 
 pytestmark = pytest.mark.xdist_group("spark")
 
@@ -44,6 +46,36 @@ def test_two_that_write_at_once_in_one_session_leave_its_settings_as_they_were(
         second.result()
     assert seen == [parquet.SETTINGS] * 2
     assert {name: spark.conf.get(name, None) for name in parquet.SETTINGS} == before
+
+
+def test_a_count_that_spark_does_not_tell_is_not_waited_for_for_ever(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its listener bus drops what there is no room for; Spark's own `get` waits until the session ends."""
+    never = Event()
+    monkeypatch.setattr(Observation, "get", property(lambda self: never.wait() or {}))
+    monkeypatch.setattr(parquet, "_PATIENCE", 0.1)
+    with pytest.raises(Unavailable, match=r"how many rows.*eventqueue\.capacity"):
+        parquet.write(tmp_path / "some", spark.range(3).withColumn("resource", F.lit("a")))
+    never.set()
+
+
+def test_a_group_of_jobs_is_the_users_again(spark: SparkSession) -> None:
+    context = spark.sparkContext
+
+    def group() -> list[str | None]:
+        return [context.getLocalProperty(f"spark.{name}") for name in ("jobGroup.id", "job.description", "job.interruptOnCancel")]
+
+    before = group()
+    with watched(spark, "nothing"):
+        assert group() != before
+    assert group() == before
+    context.setJobGroup("mine", "what I do")
+    with watched(spark, "nothing"):
+        assert group()[:2] != ["mine", "what I do"]
+    assert group() == ["mine", "what I do", "false"]
+    for name in ("jobGroup.id", "job.description", "job.interruptOnCancel"):
+        context.setLocalProperty(f"spark.{name}", None)  # type: ignore[arg-type]
 
 
 NAMES = ["a/b/1.0", "q'u\"o", "100%", "%2F", "a=b", "x\\y", "#?*", "{a}[b]", "école", "👩‍🏫", " blank ", "tab\there", "..", "+ +"]
