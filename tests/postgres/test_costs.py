@@ -1,0 +1,95 @@
+"""What statements that run again and again read: as much as they do, however much there is, whatever the planner knows of it."""
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+import pytest
+
+from dmsjournal import migrating, statements
+from tests.helpers import in_psycopg
+from tests.postgres.test_plans import nodes
+
+ROWS, BATCH = 30_000, 1_000
+KNOWN = ["nothing", "that it was empty", "a thirtieth of it", "all of it"]  # when statistics were taken
+FILL = {
+    "ChangeContext": "SELECT n, 0, n, now(), '{}' FROM generate_series(%s::bigint, %s) AS n",
+    "DocumentImage": "SELECT n, n, n %% 2 = 0, NULL, '{}' FROM generate_series(%s::bigint, %s) AS n",
+    "Document": "SELECT n, gen_random_uuid(), 1 FROM generate_series(%s::bigint, %s) AS n",
+    "ReferenceEdge": "SELECT n, n, false, 1 FROM generate_series(%s::bigint, %s) AS n",
+    "DocumentChangeEvent": "SELECT n, n, 1, now(), 1, 'insert' FROM generate_series(%s::bigint, %s) AS n",
+    "DocumentDeleteEvent": "SELECT n, n, gen_random_uuid(), 1, now(), 1, NULL FROM generate_series(%s::bigint, %s) AS n",
+}
+
+
+@contextmanager
+def connected(url: str) -> Iterator[psycopg.Connection[Any]]:
+    with psycopg.connect(in_psycopg(url), autocommit=True, prepare_threshold=None) as session:
+        yield session
+
+
+def prepare(session: psycopg.Connection[Any]) -> None:
+    session.execute("INSERT INTO dms.ResourceKey VALUES (1, 'Ed-Fi', 'Student', '5.2.0')")
+    for table in FILL:
+        session.execute(f"ALTER TABLE IF EXISTS dms.{table} SET (autovacuum_enabled = off)")
+
+
+def fill(session: psycopg.Connection[Any], first: int, last: int, tables: tuple[str, ...] = tuple(FILL)) -> None:
+    """Rows in the tables themselves, in the order of a journal."""
+    with session.transaction():
+        session.execute("SET LOCAL session_replication_role = replica")  # no triggers
+        for table in tables:
+            columns = " (DocumentId, DocumentUuid, ResourceKeyId)" if table == "Document" else ""
+            session.execute(f"INSERT INTO dms.{table}{columns} {FILL[table]}", [first, last])
+
+
+def fill_all(url: str, known: str) -> None:
+    """All tables full, and statistics from when there was as much in them as `known` says; the sequence is at the last version."""
+    migrating.upgrade(url, options=["images", "context"])
+    with connected(url) as session:
+        prepare(session)
+        filled = 0
+        for said, last in zip(KNOWN[1:], (0, ROWS // 30, ROWS), strict=True):
+            fill(session, filled + 1, last)
+            filled = last
+            if said == known:
+                session.execute("VACUUM ANALYZE")
+        session.execute("SELECT setval('dms.ChangeVersionSequence', %s)", [ROWS])
+
+
+@pytest.fixture(scope="module", params=KNOWN)
+def full(postgres_server, request: pytest.FixtureRequest) -> Iterator[psycopg.Connection[Any]]:
+    with postgres_server.copy_of_template() as url:
+        fill_all(url, request.param)
+        with connected(url) as session:
+            yield session
+
+
+def explain(session: psycopg.Connection[Any], query_name: str, /, *begin: str, **binds: object) -> dict[str, Any]:
+    """The plan of a query after those that begin its transaction; what it writes is taken back."""
+    query = re.sub(r"(?<!:):(\w+)", r"%(\1)s", statements.text_of("postgres", f"queries/{query_name}").replace("%", "%%"))
+    with session.transaction(force_rollback=True):
+        for first in begin:
+            session.execute(statements.text_of("postgres", f"queries/{first}"))
+        [(found,)] = session.execute(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {query}", binds)
+    return found[0]["Plan"]
+
+
+def most_rows(plan: dict[str, Any]) -> int:
+    """The most rows that a scan of a table or index came upon."""
+    scans = [node for node in nodes(plan) if "Scan" in node["Node Type"]]
+    return max((n["Actual Rows"] + n.get("Rows Removed by Filter", 0)) * n["Actual Loops"] for n in scans)
+
+
+PLACES = [0, ROWS // 30 + 1, ROWS // 2]  # the second is where the statistics of a thirtieth end
+
+
+@pytest.mark.parametrize("after", PLACES)
+@pytest.mark.parametrize("walk", ["documents", "edges", "events", "tombstones", "images"])
+def test_a_batch_of_verify_ends_after_its_rows(full: psycopg.Connection[Any], walk: str, after: int) -> None:
+    name, binds = ("verify_image_batch", {}) if walk == "images" else ("verify_batch", {"walk": walk})
+    plan = explain(full, name, after=after, size=BATCH, **binds)
+    assert most_rows(plan) <= BATCH, json.dumps(plan)
