@@ -259,6 +259,7 @@ class _Run:
         """Deletes the next of what an option keeps for events that are gone: below the floors, so that no reader looks there."""
         version, row_id = self._beside[option]
         with self._transaction() as session:
+            session.execute("prune_begin")  # for its settings
             size = self._request.batch_size
             done = session.execute(_BESIDE[option], after_version=version, after_id=row_id, batch_size=size).one()
         if done.scanned < size:

@@ -9,6 +9,7 @@ from typing import Any
 import psycopg
 import pytest
 
+import dmsjournal as dj
 from dmsjournal import migrating, statements
 from tests.helpers import in_psycopg
 from tests.postgres.test_plans import nodes
@@ -93,3 +94,33 @@ def test_a_batch_of_verify_ends_after_its_rows(full: psycopg.Connection[Any], wa
     name, binds = ("verify_image_batch", {}) if walk == "images" else ("verify_batch", {"walk": walk})
     plan = explain(full, name, after=after, size=BATCH, **binds)
     assert most_rows(plan) <= BATCH, json.dumps(plan)
+
+
+@pytest.mark.parametrize("known", KNOWN)
+def test_a_batch_of_the_prune_reads_its_own_contexts_and_images(url: str, known: str) -> None:
+    """What is read goes by the rows, and not by the rows times the batches."""
+    fill_all(url, known)
+    with dj.connect(url) as journal:
+        journal.prune(through=ROWS, batch_size=BATCH)
+    with connected(url) as session:
+        found = session.execute(
+            """SELECT t.relname, t.n_tup_del, t.seq_tup_read + sum(i.idx_tup_read)
+               FROM pg_stat_user_tables AS t JOIN pg_stat_user_indexes AS i USING (relid)
+               WHERE t.relname IN ('changecontext', 'documentimage') GROUP BY t.relname, t.n_tup_del, t.seq_tup_read"""
+        ).fetchall()
+    assert [deleted for _, deleted, _ in found] == [ROWS, ROWS]
+    # to find a row and to delete it; and the planner, who has statistics, looks for the ends of an index, behind what was deleted
+    assert all(ROWS <= rows <= 6 * ROWS for _, _, rows in found), found
+
+
+def test_contexts_that_end_at_one_version_go_in_one_batch(url: str) -> None:
+    migrating.upgrade(url, options=["context"])
+    with connected(url) as session:
+        with session.transaction():
+            session.execute("SET LOCAL session_replication_role = replica")
+            session.execute("INSERT INTO dms.ChangeContext SELECT n, 0, 1 + n / 6, now(), '{}' FROM generate_series(0, 17) AS n")
+        session.execute("UPDATE dms.JournalFloor SET ChangeVersion = 2")
+        session.execute("SELECT nextval('dms.ChangeVersionSequence') FROM generate_series(1, 10)")
+        with dj.connect(url) as journal:
+            journal.prune(through=2, batch_size=4)
+        assert session.execute("SELECT min(ThroughVersion), count(*) FROM dms.ChangeContext").fetchone() == (3, 6)

@@ -2,7 +2,9 @@
 -- below the floor of their event's journal.
 -- Binds: after_version, after_id (exclusive); batch_size (rows, 1 or more).
 -- Gives: one row. scanned: rows that were looked at, fewer than batch_size where none are left below the floors; deleted; last_version,
---   last_id. Plan: one range of the primary key from the position on, then lookups by it.
+--   last_id.
+-- Plan: after prune_begin, one range of the primary key from the position on, and that range again, or lookups by the key: who prunes may
+--   not see where a row lies.
 WITH floors AS MATERIALIZED (
     SELECT max(ChangeVersion) FILTER (WHERE Journal = 'DocumentChangeEvent') AS change,
            max(ChangeVersion) FILTER (WHERE Journal = 'DocumentDeleteEvent') AS tombstone
@@ -20,6 +22,7 @@ gone AS (
     DELETE FROM dms.DocumentImage AS image
     USING batch, floors
     WHERE image.ChangeVersion = batch.ChangeVersion AND image.DocumentId = batch.DocumentId
+      AND image.ChangeVersion >= (SELECT min(ChangeVersion) FROM batch) AND image.ChangeVersion <= (SELECT max(ChangeVersion) FROM batch)
       AND batch.ChangeVersion <= CASE WHEN batch.IsDelete THEN floors.tombstone ELSE floors.change END
     RETURNING image.ChangeVersion
 )
