@@ -11,8 +11,9 @@ import pytest
 
 import dmsjournal as dj
 from dmsjournal import migrating, statements
+from dmsjournal.windows import HIGHEST_ID
 from tests.helpers import in_psycopg
-from tests.postgres.test_plans import nodes
+from tests.postgres.test_plans import nodes, read
 
 ROWS, BATCH = 30_000, 1_000
 KNOWN = ["nothing", "that it was empty", "a thirtieth of it", "all of it"]  # when statistics were taken
@@ -124,3 +125,33 @@ def test_contexts_that_end_at_one_version_go_in_one_batch(url: str) -> None:
         with dj.connect(url) as journal:
             journal.prune(through=2, batch_size=4)
         assert session.execute("SELECT min(ThroughVersion), count(*) FROM dms.ChangeContext").fetchone() == (3, 6)
+
+
+@pytest.mark.parametrize("name", ["last_event", "consumers", "update_consumer", "insert_consumer", "feed_page"])
+def test_who_stands_at_the_floor_reads_nothing_that_was_pruned(url: str, name: str) -> None:
+    """Without a vacuum, the index entries of what was deleted are still there."""
+    binds: dict[str, dict[str, Any]] = {
+        "last_event": {"version": ROWS},
+        "consumers": {"name": "reader"},
+        "update_consumer": {
+            "name": "reader", "change_version": ROWS, "document_id": HIGHEST_ID, "feed_token": None, "backwards": False,
+        },
+        "insert_consumer": {"name": "another", "change_version": ROWS, "document_id": HIGHEST_ID, "feed_token": None},
+        "feed_page": dict.fromkeys(
+            ["resource_key_id", "document_id", "bucket", "bucket_count", "operations", "resource_key_ids"]
+        ) | {
+            "after_version": ROWS, "after_id": HIGHEST_ID, "max_version": ROWS, "page_size": 100, "scan_size": 100,
+            "with_body": True,
+        },
+    }  # fmt: skip
+    with connected(url) as session:
+        prepare(session)
+        fill(session, 1, ROWS, ("DocumentChangeEvent", "DocumentDeleteEvent"))
+        session.execute("SELECT setval('dms.ChangeVersionSequence', %s)", [ROWS])
+        session.execute(
+            "INSERT INTO dms.ChangeConsumer (Name, ChangeVersion, DocumentId) VALUES ('reader', %s, %s)", [ROWS, HIGHEST_ID]
+        )
+        with dj.connect(url) as journal:
+            journal.prune(through=ROWS)
+        costs = [read(explain(session, name, "begin_page", **binds[name])) for _ in range(3)]
+        assert costs[-1] <= 40, costs

@@ -5,7 +5,7 @@
 -- Gives: one row an event, and one row at least. Every row has `floor`, the highest of the journals that events are told by; event_floor,
 --   the higher of the two that were looked in for the last event; drawn, the newest stamp that the sequence has given; now; rows_scanned;
 --   (position_version, position_id), the last position that was looked at, null where that is max_version. found_…: the last event at or
---   below the cursor's version; last_…: the last one at or below the new position's. A document's uuid and key are those of the lifetime
+--   below the cursor's version, above event_floor (consumers.sql); last_…: as much of the new position's. A document's uuid and key are those of the lifetime
 --   that the event belongs to, as of the event.
 -- Plan: one range of each journal's primary key, or of its index by resource, of scan_size + 1 rows at most; and for each event lookups by
 --   key. So what it reads depends on scan_size and page_size, never on the window nor on what is filtered away. Of the two branches of
@@ -129,20 +129,24 @@ CROSS JOIN (SELECT CASE WHEN is_called THEN last_value ELSE 0 END AS drawn FROM 
 LEFT JOIN position ON true
 LEFT JOIN LATERAL (
     (SELECT ChangeVersion, DocumentId, TransactionId, CreatedAt FROM dms.DocumentChangeEvent
-     WHERE ChangeVersion <= CAST(:after_version AS bigint) ORDER BY ChangeVersion DESC, DocumentId DESC LIMIT 1)
+     WHERE ChangeVersion <= CAST(:after_version AS bigint) AND ChangeVersion > floors.event_floor
+     ORDER BY ChangeVersion DESC, DocumentId DESC LIMIT 1)
     UNION ALL
     (SELECT ChangeVersion, DocumentId, TransactionId, CreatedAt FROM dms.DocumentDeleteEvent
-     WHERE ChangeVersion <= CAST(:after_version AS bigint) ORDER BY ChangeVersion DESC LIMIT 1)
+     WHERE ChangeVersion <= CAST(:after_version AS bigint) AND ChangeVersion > floors.event_floor
+     ORDER BY ChangeVersion DESC LIMIT 1)
     ORDER BY ChangeVersion DESC, DocumentId DESC
     LIMIT 1
 ) AS found ON true
 LEFT JOIN LATERAL (
     (SELECT ChangeVersion, DocumentId, TransactionId, CreatedAt FROM dms.DocumentChangeEvent
      WHERE ChangeVersion <= coalesce(position.ChangeVersion, greatest(CAST(:max_version AS bigint), CAST(:after_version AS bigint)))
+       AND ChangeVersion > floors.event_floor
      ORDER BY ChangeVersion DESC, DocumentId DESC LIMIT 1)
     UNION ALL
     (SELECT ChangeVersion, DocumentId, TransactionId, CreatedAt FROM dms.DocumentDeleteEvent
      WHERE ChangeVersion <= coalesce(position.ChangeVersion, greatest(CAST(:max_version AS bigint), CAST(:after_version AS bigint)))
+       AND ChangeVersion > floors.event_floor
      ORDER BY ChangeVersion DESC LIMIT 1)
     ORDER BY ChangeVersion DESC, DocumentId DESC
     LIMIT 1

@@ -5,13 +5,17 @@ SET ChangeVersion = CAST(:change_version AS bigint), DocumentId = CAST(:document
     FeedToken = CAST(:feed_token AS varchar), UpdatedAt = clock_timestamp(),
     EventVersion = event.ChangeVersion, EventDocumentId = event.DocumentId,
     EventTransactionId = event.TransactionId, EventAt = event.CreatedAt
-FROM (SELECT) AS one
+FROM (
+    SELECT max(ChangeVersion) AS event_floor FROM dms.JournalFloor WHERE Journal IN ('DocumentChangeEvent', 'DocumentDeleteEvent')
+) AS floors
 LEFT JOIN LATERAL (
     (SELECT ChangeVersion, DocumentId, TransactionId, CreatedAt FROM dms.DocumentChangeEvent
-     WHERE ChangeVersion <= CAST(:change_version AS bigint) ORDER BY ChangeVersion DESC, DocumentId DESC LIMIT 1)
+     WHERE ChangeVersion <= CAST(:change_version AS bigint) AND ChangeVersion > floors.event_floor
+     ORDER BY ChangeVersion DESC, DocumentId DESC LIMIT 1)
     UNION ALL
     (SELECT ChangeVersion, DocumentId, TransactionId, CreatedAt FROM dms.DocumentDeleteEvent
-     WHERE ChangeVersion <= CAST(:change_version AS bigint) ORDER BY ChangeVersion DESC LIMIT 1)
+     WHERE ChangeVersion <= CAST(:change_version AS bigint) AND ChangeVersion > floors.event_floor
+     ORDER BY ChangeVersion DESC LIMIT 1)
     ORDER BY ChangeVersion DESC, DocumentId DESC
     LIMIT 1
 ) AS event ON true
