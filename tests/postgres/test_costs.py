@@ -155,3 +155,33 @@ def test_who_stands_at_the_floor_reads_nothing_that_was_pruned(url: str, name: s
             journal.prune(through=ROWS)
         costs = [read(explain(session, name, "begin_page", **binds[name])) for _ in range(3)]
         assert costs[-1] <= 40, costs
+
+
+def test_a_context_costs_the_same_after_ten_thousand_others(url: str) -> None:
+    """In a session that has kept the plans of an empty table, and in a transaction that has said as many things before."""
+    migrating.upgrade(url, options=["context"])
+    with connected(url) as session:
+        prepare(session)
+        session.execute("INSERT INTO dms.Document (DocumentId, ResourceKeyId) VALUES (1, 1)")
+        session.execute("VACUUM ANALYZE")
+        for n in range(10):
+            with session.transaction():
+                write(session, n)
+        with connected(url) as another:
+            fill(another, 10**9, 10**9 + 10_000, ("ChangeContext",))
+        before = rows_read(session, "changecontext")
+        with session.transaction():
+            for n in range(200):
+                write(session, n)
+            assert rows_read(session, "changecontext") - before <= 2 * 200
+
+
+def write(session: psycopg.Connection[Any], n: int) -> None:
+    session.execute("SELECT set_config('dmsjournal.context', %s, true)", [f'{{"n": {n}}}'])
+    session.execute("UPDATE dms.Document SET ContentVersion = 0 WHERE DocumentId = 1")
+
+
+def rows_read(session: psycopg.Connection[Any], table: str) -> int:
+    """Rows that this session has read and not reported yet, by scans and by index."""
+    [(rows,)] = session.execute("SELECT seq_tup_read + idx_tup_fetch FROM pg_stat_xact_all_tables WHERE relname = %s", [table])
+    return rows

@@ -7,7 +7,8 @@
 -- characters under "unreadable".
 CREATE FUNCTION dms.note_context() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER  -- writers have no right on the contexts
-SET search_path = pg_catalog, pg_temp AS $$
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off SET enable_bitmapscan = off AS $$  -- the kept plan of a session that began with an empty table must not scan it when it is full
 DECLARE
     setting text := current_setting('dmsjournal.context', true);
     newest bigint := coalesce(pg_sequence_last_value('dms.changeversionsequence'), 0);
@@ -25,7 +26,11 @@ BEGIN
     IF jsonb_typeof(said) IS DISTINCT FROM 'object' THEN
         said := jsonb_build_object('unreadable', left(setting, 200));
     END IF;
-    UPDATE dms.ChangeContext SET ThroughVersion = newest WHERE TransactionId = this_transaction AND ThroughVersion IS NULL;
+    UPDATE dms.ChangeContext SET ThroughVersion = newest
+    WHERE TransactionId = this_transaction
+      AND AfterVersion = (SELECT AfterVersion FROM dms.ChangeContext  -- the last one: those before it, of this transaction too, are not looked at
+                          WHERE TransactionId = this_transaction AND ThroughVersion IS NULL
+                          ORDER BY TransactionId DESC, AfterVersion DESC LIMIT 1);
     INSERT INTO dms.ChangeContext (TransactionId, AfterVersion, ThroughVersion, CreatedAt, Context)
     VALUES (this_transaction, CASE WHEN FOUND THEN newest ELSE least(entered, newest) END, NULL, clock_timestamp(), said)
     ON CONFLICT (TransactionId, AfterVersion) DO UPDATE SET ThroughVersion = NULL, Context = excluded.Context;  -- nothing was stamped between
