@@ -8,7 +8,7 @@
 CREATE FUNCTION dms.note_context() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER  -- writers have no right on the contexts
 SET search_path = pg_catalog, pg_temp
-SET enable_seqscan = off SET enable_bitmapscan = off AS $$  -- the kept plan of a session that began with an empty table must not scan it when it is full
+SET enable_seqscan = off SET enable_bitmapscan = off AS $$  -- the kept plan of a session that began with none must not scan all
 DECLARE
     setting text := current_setting('dmsjournal.context', true);
     newest bigint := coalesce(pg_sequence_last_value('dms.changeversionsequence'), 0);

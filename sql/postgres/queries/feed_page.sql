@@ -5,8 +5,8 @@
 -- Gives: one row an event, and one row at least. Every row has `floor`, the highest of the journals that events are told by; event_floor,
 --   the higher of the two that were looked in for the last event; drawn, the newest stamp that the sequence has given; now; rows_scanned;
 --   (position_version, position_id), the last position that was looked at, null where that is max_version. found_…: the last event at or
---   below the cursor's version, above event_floor (consumers.sql); last_…: as much of the new position's. A document's uuid and key are those of the lifetime
---   that the event belongs to, as of the event.
+--   below the cursor's version, above event_floor (consumers.sql); last_…: as much of the new position's. A document's uuid and key
+--   are those of the lifetime that the event belongs to, as of the event.
 -- Plan: one range of each journal's primary key, or of its index by resource, of scan_size + 1 rows at most; and for each event lookups by
 --   key. So what it reads depends on scan_size and page_size, never on the window nor on what is filtered away. Of the two branches of
 --   each journal one runs: the other one's condition is false at once, also in a plan for any values. See change_page.sql for the rest.
