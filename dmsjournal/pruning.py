@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from sqlalchemy import exc
 
 from dmsjournal.connecting import module_of, translated
-from dmsjournal.consumers import Consumer, slowest_consumer
+from dmsjournal.consumers import Consumer, slowest_consumer, with_state
 from dmsjournal.durations import checked_duration
 from dmsjournal.errors import DatabaseRefused, InvalidRequest, Unavailable, valid_names
 from dmsjournal.floors import read_floors
@@ -298,7 +298,7 @@ def _heeding(session: Session, newest: int, reach: int, force: bool) -> tuple[in
     slowest = None if force else slowest_consumer(session, newest)
     if slowest is None or slowest.through >= reach:
         return reach, None
-    return max(0, slowest.through), slowest
+    return max(0, slowest.through), with_state(session, newest, slowest)
 
 
 @contextmanager
