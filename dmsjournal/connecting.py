@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -61,6 +62,8 @@ def _parsed(url: str | sa.URL) -> tuple[sa.URL, str]:
         parsed = sa.make_url(url)
     except (exc.ArgumentError, ValueError) as error:
         raise InvalidRequest("url", "***", f"write it as {' or '.join(examples())}") from error
+    if "@" in (parsed.host or "") or re.search("@.*/", parsed.database or ""):  # a password's rest, which errors would show
+        raise InvalidRequest("url", "***", "in the password write @ as %40 and % as %25")
     written = parsed.drivername.partition("+")[0]
     dialect = _DIALECTS.get(written, written)
     if dialect not in statements.ENGINES:

@@ -187,9 +187,14 @@ def _row(name: str, version: int, document_id: int, feed_token: str | None = Non
 
 
 def slowest_consumer(session: Session, newest: int) -> Consumer | None:
-    """The consumer that needs the lowest version, None where none is registered. Its state is not looked at."""
+    """The consumer that needs the lowest version, None where none is registered. Its state is not looked at: see with_state."""
     row = session.execute("slowest_consumer").first()
     return None if row is None else consumer_of(row, newest)
+
+
+def with_state(session: Session, newest: int, consumer: Consumer) -> Consumer:
+    """The consumer with its state; as it was where it was dropped meanwhile."""
+    return next(iter(_read(session, newest, consumer.name)), consumer)
 
 
 def _read(session: Session, newest: int, name: str | None = None) -> Sequence[Consumer]:
@@ -234,4 +239,4 @@ def _refuse_diverged(consumer: Consumer, newest: int) -> None:
 
 def _unknown(session: Session, name: str) -> InvalidRequest:
     known = [row.name for row in session.execute("consumers", name=None)]
-    return InvalidRequest("name", name, f"no consumer is registered under it; {near_matches(name, known)}")
+    return InvalidRequest("name", name, f"no consumer is registered under it; {near_matches(name, known)}: list shows all")

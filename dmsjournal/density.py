@@ -18,9 +18,9 @@ from dmsjournal.session import Session
 CROWD = 100_000  # documents at one version: where there are more, they are counted on their own
 CROWD_STEP = 1_000  # documents between two marks of a crowd
 
-_LOOKS = (1_000, 2_000, 4_000)  # ranges of each look after the first, all together
-_RESOURCES = 3  # of which a range is as quickly read as of all; of more it takes longer, so that there are fewer ranges
-_FEWEST = 125  # ranges of a look, however many the resources
+_LOOKS = (1_000, 2_000)  # ranges of each look after the first, all together
+_SAMPLE = 32  # thousands of events that a look reads at most
+_RESOURCES = 20  # each has an index to seek in for each range: of more there are fewer ranges
 
 
 class Mass(NamedTuple):
@@ -80,13 +80,18 @@ def density(session: Session, resource_key_ids: Sequence[int], is_everything: bo
         rows = session.execute(f"plan_identities{which}", ranges=_listed(ranges), most_events=most, most_parents=CROWD, **wanted)
         return [Group(row.range, row.change_version, row.change_version, 1, row.weight, row.weight) for row in rows]
 
-    scale = 1.0 if is_everything else min(1.0, _RESOURCES / len(resource_key_ids))
-    own = explored(events, window, counted=10_000, sample=64, scale=scale)
+    scale = 1.0 if is_everything else scale_of(len(resource_key_ids))
+    own = explored(events, window, counted=10_000, sample=_SAMPLE, scale=scale)
     renames = explored(identities, window, counted=5_000, sample=8, scale=scale)  # each costs a count of its parents
     crowds = {version: marks(session, resource_key_ids, version, CROWD_STEP) for version in own.crowds | renames.crowds}
     heavy = [Mass(version, version, float(found[-1][0])) for version, found in crowds.items()]
     masses = laid_together([*own.masses, *own.rests], [*renames.masses, *renames.rests], heavy)
     return Density(masses, crowds, bool(own.rests or renames.rests))
+
+
+def scale_of(resources: int) -> float:
+    """By what a look has fewer ranges, as each of them costs a seek of every resource."""
+    return min(1.0, _RESOURCES / resources)
 
 
 def _listed(ranges: Sequence[Range]) -> list[dict[str, int]]:
@@ -112,7 +117,7 @@ def explored(read: Reader, window: Range, counted: int, sample: int, scale: floa
     thousand at most, or `scale` times that, by so many fewer ranges: what few events of a range tell is further off."""
     found = Explored([], [], set())
     _look(read, [window], counted, found)
-    for most, many in [(sample * 1_000 // many, max(_FEWEST, round(many * scale))) for many in _LOOKS]:
+    for most, many in [(sample * 1_000 // look, round(look * scale)) for look in _LOOKS]:
         shares = _shares(found)
         ranges = [piece for rest, share in shares if (number := round(many * share)) for piece in _cut(rest, number)]
         if not ranges:

@@ -85,8 +85,8 @@ class Partitions:
         Safe to run again; what is there already stays as it is. Writers and readers go on. `progress` is called after each step.
         The installing role's. Raises InvalidRequest; Unavailable while a prune runs, or where a lock is not to be had in 2 min.
         """
-        checked_size("versions", versions, MAX_VERSION)
-        checked_size("ahead", ahead, _MOST_AHEAD)
+        checked_size("versions", versions, MAX_VERSION, "versions")
+        checked_size("ahead", ahead, _MOST_AHEAD, "parts")
         done = []
         with self._alone() as conn:
             while (row := self._tried(conn, "ensure_partitions", versions=versions, ahead=ahead).first()) is not None:
@@ -114,7 +114,7 @@ class Partitions:
         """
         from dmsjournal.pruning import JOURNALS
 
-        checked_size("versions", versions, MAX_VERSION)
+        checked_size("versions", versions, MAX_VERSION, "versions")
         checked_size("batch_size", batch_size)
         checked_duration("pause", pause)
         if journal is not None and journal not in JOURNALS:
@@ -130,17 +130,19 @@ class Partitions:
                 newest, parts = self._horizon.read(session, "horizon"), _read(session)
             for part in parts:
                 is_wanted = journal in (None, part.journal) and part.is_finished(newest) and part.is_wider(versions)
-                if is_wanted and self._split(conn, part, versions, batch_size, pause, progress):
-                    done.append(Step(part.journal, f"split {part.partition}", part.rows))
+                copied = self._split(conn, part, versions, batch_size, pause, progress) if is_wanted else None
+                if copied is not None:
+                    done.append(Step(part.journal, f"split {part.partition}", copied))
         return done
 
     def _split(
         self, conn: sa.Connection, part: Partition, versions: int, batch_size: int, pause: timedelta, progress: Progress | None
-    ) -> bool:
+    ) -> int | None:
+        """How many rows were copied, None for a part that lies within one piece."""
         which: dict[str, object] = {"journal": part.journal, "partition": part.partition, "versions": versions}
         pieces = self._tried(conn, "split_begin", **which).scalar_one()
         if pieces < 2:
-            return False
+            return None
         if pieces > _MOST_PIECES:
             raise InvalidRequest("versions", versions, f"{part.partition} would fall into {pieces} pieces: give more versions")
         copied, step = 0, "copied"
@@ -154,7 +156,7 @@ class Partitions:
             readers = open_transactions(Session(conn, self._engine))
         binds = {**which, "batch_size": batch_size, "readers": readers}
         self._tried(conn, "split_step", lambda result: result.one().step == "split", **binds)
-        return True
+        return copied
 
     @contextmanager
     def _alone(self) -> Iterator[sa.Connection]:

@@ -156,7 +156,7 @@ def check_sizes(parts: object, parameter: str, size: object) -> None:
     if parts is not None and size is not None:
         raise InvalidRequest("parts", parts, f"give either `parts` or {parameter}", others=[parameter])
     if parts is not None:
-        checked_size("parts", parts, MOST_PARTS)
+        checked_size("parts", parts, MOST_PARTS, "parts")
     if size is not None:
         checked_size(parameter, size, MAX_VERSION)
 

@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from sqlalchemy import exc
 
 from dmsjournal.connecting import module_of, translated
-from dmsjournal.consumers import Consumer, slowest_consumer
+from dmsjournal.consumers import Consumer, slowest_consumer, with_state
 from dmsjournal.durations import checked_duration
 from dmsjournal.errors import DatabaseRefused, InvalidRequest, Unavailable, valid_names
 from dmsjournal.floors import read_floors
@@ -130,7 +130,8 @@ def prune(
         for pruned in run.batches(deadline):
             if progress is not None:
                 progress(pruned)
-    pruned, seconds = run.so_far(), time.monotonic() - began
+        pruned = run.result()
+    seconds = time.monotonic() - began
     logger.info(
         "pruned %d events through version %d in %.1f s",
         pruned.deleted,
@@ -146,6 +147,7 @@ def estimate(session: Session, horizon: Horizon, request: Request) -> Pruned:
     newest = horizon.read(session, "horizon")
     reach = _reach(session, newest, request)
     through, held_by = _heeding(session, newest, reach, request.force)
+    held_by = held_by and with_state(session, newest, held_by)
     floors = read_floors(session)
     counted = {row.journal: row for row in session.execute("prune_estimate", through=through)}
     journals = [
@@ -194,6 +196,13 @@ class _Run:
 
     def so_far(self) -> Pruned:
         return Pruned(self._through, list(self._journals.values()), self._held_by)
+
+    def result(self) -> Pruned:
+        """What was done in the end, with the state of the consumer that it stopped at."""
+        if self._held_by is not None:
+            with self._transaction() as session:
+                self._held_by = with_state(session, self._newest, self._held_by)
+        return self.so_far()
 
     def _batch(self, name: str) -> None:
         version, document_id = self._positions[name]

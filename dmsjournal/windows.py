@@ -19,10 +19,10 @@ def checked_version(parameter: str, value: object) -> int:
     return value
 
 
-def checked_size(parameter: str, value: object, most: int = 1_000_000) -> int:
-    """The value as a number of rows, from 1 to `most`. Raises InvalidRequest naming the parameter."""
+def checked_size(parameter: str, value: object, most: int = 1_000_000, of: str = "rows") -> int:
+    """The value as a number of rows, or of what `of` says, from 1 to `most`. Raises InvalidRequest naming the parameter."""
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
-        raise InvalidRequest(parameter, value, f"ask for 1 to {most} rows")
+        raise InvalidRequest(parameter, value, f"ask for 1 to {most} {of}")
     return value
 
 

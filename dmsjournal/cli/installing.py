@@ -20,7 +20,10 @@ def upgrade(
     with_: With = None,
     lock_timeout: LockTimeout = "5s",
 ) -> None:
-    """Install the journal, or bring it up to date, with its options. One transaction: it succeeds as a whole or changes nothing."""
+    """Install the journal, or bring it up to date, with its options. One transaction: it succeeds as a whole or changes nothing.
+
+    Example: dmsjournal upgrade --with partitions --lock-timeout 10s
+    """
     from dmsjournal import migrating
 
     before = migrating.installed(url)
@@ -40,6 +43,8 @@ def downgrade(
     """Go back to an older revision, or remove options; base removes the journal and all options. Documents stay.
 
     Options that need more than the revision go as well, with what they kept. It is one transaction.
+
+    Example: dmsjournal downgrade base
     """
     from dmsjournal import migrating
 
@@ -53,7 +58,10 @@ def downgrade(
 
 @app.command()
 def current(url: Url) -> None:
-    """Print the database's revision, the newest one, and its options. The first is None where the database has no journal."""
+    """Print the database's revision, the newest one, and its options. The first is None where the database has no journal.
+
+    Example: dmsjournal current
+    """
     from dmsjournal import migrating
 
     typer.echo(_told(url, f"newest={migrating.newest()}"))

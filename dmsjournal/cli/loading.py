@@ -33,6 +33,8 @@ def load(
     """Write the documents of a file. A line is one document, in UTF-8, and stands after those that it refers to.
 
     All lines are loaded or none, unless an option says otherwise.
+
+    Example: dmsjournal load documents.jsonl.gz --commit-every 1000 --keep-going
     """
     from dmsjournal import loading
 

@@ -72,7 +72,8 @@ def prune(
         columns = ("journal", "floor", "deleted", "finished")
         print_items(({name: getattr(j, name) for name in columns} for j in pruned.journals), False, False)
     if pruned.held_by is not None:
-        typer.echo(f"stopped at version {pruned.through}: {pruned.held_by}; advance it, drop it, or use --force", err=True)
+        state = "" if pruned.held_by.state == "current" else f", and is {pruned.held_by.state}"
+        typer.echo(f"stopped at version {pruned.through}: {pruned.held_by}{state}; advance it, drop it, or use --force", err=True)
 
 
 @contextmanager

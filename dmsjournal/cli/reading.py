@@ -16,7 +16,10 @@ from dmsjournal.errors import near_matches
 
 @app.command()
 def versions(url: Url, json: Json = False, string_versions: StringVersions = False) -> None:
-    """Print the oldest and the newest version. At or below the newest, every writer has finished."""
+    """Print the oldest and the newest version. At or below the newest, every writer has finished.
+
+    Example: dmsjournal versions --json
+    """
     with dj.connect(url) as db:
         found = db.versions()
     if json:
@@ -43,7 +46,10 @@ def changes(
     json: Json = False,
     string_versions: StringVersions = False,
 ) -> None:
-    """Print what changed in a window. A line is a document whose version lies in the window, the lowest version first."""
+    """Print what changed in a window. A line is a document whose version lies in the window, the lowest version first.
+
+    Example: dmsjournal changes Student --min 1200 --max 1500
+    """
     window = window_of(min_, max_)
     with dj.connect(url) as db:
         found = db.changes(resource_of(db, resource), window, page_size)
@@ -59,7 +65,10 @@ def snapshot(
     json: Json = False,
     string_versions: StringVersions = False,
 ) -> None:
-    """Print all live documents of a resource. Begin with it, also after an expired window; stderr tells where to go on."""
+    """Print all live documents of a resource. Begin with it, also after an expired window; stderr tells where to go on.
+
+    Example: dmsjournal snapshot Student > students.tsv
+    """
     with dj.connect(url) as db:
         found = db.snapshot(resource_of(db, resource), page_size)
         print_items(islice(found, limit), json, string_versions)
@@ -78,7 +87,10 @@ def deletes(
     json: Json = False,
     string_versions: StringVersions = False,
 ) -> None:
-    """Print what was deleted in a window. A line is a deleted document of the resource, the lowest version first."""
+    """Print what was deleted in a window. A line is a deleted document of the resource, the lowest version first.
+
+    Example: dmsjournal deletes Student --min 1200
+    """
     window = window_of(min_, max_)
     with dj.connect(url) as db:
         found = db.deletes(resource_of(db, resource), window, page_size)
@@ -96,7 +108,10 @@ def key_changes(
     json: Json = False,
     string_versions: StringVersions = False,
 ) -> None:
-    """Print whose key changed in a window. A line is a document with its key before and after, the lowest version first."""
+    """Print whose key changed in a window. A line is a document with its key before and after, the lowest version first.
+
+    Example: dmsjournal key-changes Student --min 1200 --json
+    """
     window = window_of(min_, max_)
     with dj.connect(url) as db:
         found = db.key_changes(resource_of(db, resource), window, page_size)
@@ -110,7 +125,10 @@ def derive(
     json: Json = False,
     string_versions: StringVersions = False,
 ) -> None:
-    """Print documents' versions, etags and last-modified times. The exit code is 1 if one of them does not exist."""
+    """Print documents' versions, etags and last-modified times. The exit code is 1 if one of them does not exist.
+
+    Example: dmsjournal derive 604 605
+    """
     wanted = [_whole_number(text) for text in ids]
     with dj.connect(url) as db:
         found = db.derive(wanted)

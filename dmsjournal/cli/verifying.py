@@ -30,7 +30,7 @@ def verify(
 ) -> None:
     """Verify that triggers, journals and floors are whole. The exit code is 3 if something is left that should not be.
 
-    Example: dmsjournal verify --sample 0.05 || dmsjournal verify --repair
+    Example: dmsjournal verify --sample 0.05 || dmsjournal verify
     """
     if repair and sample is not None:
         raise typer.BadParameter("a repair looks at everything", param_hint="--sample")

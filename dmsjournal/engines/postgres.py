@@ -149,6 +149,8 @@ def as_journal_error(error: exc.DBAPIError) -> JournalError:
         return Unavailable(message, "check the host, the port and sslmode in the URL; if they are right, try again when it is up")
     if code in _RETRY or (code or "").startswith("08") or code is None or error.connection_invalidated:
         return Unavailable(message)
+    if code == "42501" and message.startswith("must be owner of"):
+        return DatabaseRefused(code, message, "run it as the installing role, which owns schema dms", refused="right")
     if code == "42501":
         return DatabaseRefused(code, message, "grant the role what docs/dba/roles.md lists", refused="right")
     return DatabaseRefused(code, message, hint or "see the cause")

@@ -203,6 +203,13 @@ def test_without_the_option_there_are_no_parts(journal: dj.Journal) -> None:
             call()
 
 
+def test_a_refused_number_says_of_what_it_is(parted: dj.Journal) -> None:
+    with pytest.raises(dj.InvalidRequest, match="ask for 1 to 1000 parts"):
+        parted.partitions.ensure(ahead=0)
+    with pytest.raises(dj.InvalidRequest, match="ask for 1 to 9223372036854775807 versions"):
+        parted.partitions.ensure(versions=0)
+
+
 @pytest.mark.parametrize("asked", [{"versions": 0}, {"versions": True}, {"ahead": 0}, {"ahead": 1001}])
 def test_what_makes_no_sense_is_refused(journal: dj.Journal, asked: dict[str, int]) -> None:
     with pytest.raises(dj.InvalidRequest, match=next(iter(asked))):

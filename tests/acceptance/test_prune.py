@@ -347,6 +347,7 @@ def test_a_prune_stops_at_the_slowest_consumer_and_names_it(history: dj.Journal,
     assert history.prune(10).held_by is None
     assert history.prune(13, force=True).through == 13
     assert [consumer.state for consumer in history.consumers.list()] == ["current", "expired"]
+    assert history.prune(15).held_by.state == "expired"
     history.consumers.drop("warehouse")
     assert history.prune(15).held_by.name == "fast"
 
@@ -401,6 +402,7 @@ def test_the_command(history: dj.Journal) -> None:
     assert (told["through"], told["deleted"], told["finished"], told["held_by"]["name"]) == (10, 13, True, "warehouse")
     assert invoke("prune", "--keep-at-least", "1", "--force")[0] == 0
     assert history.versions().oldest == 14
+    assert "5 behind newest, and is expired; advance it" in invoke("prune", "--through", "15")[2]
     for bad in (["--through", "99"], ["--older-than", "90"], ["--through", "1", "--journal", "Nothing"]):
         code, _, err = invoke("prune", *bad)
         assert code == 1

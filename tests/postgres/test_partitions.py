@@ -190,6 +190,14 @@ def old(journal: dj.Journal, url: str) -> History:
     return History(url)
 
 
+def test_a_split_tells_how_many_rows_it_has_copied(journal: dj.Journal, old: History, connections) -> None:
+    journal.prune(100)  # the server's estimate still has what went
+    held = {name: connections[0].execute(sa.text(f"SELECT count(*) FROM dms.{name}")).scalar_one() for name in JOURNALS}
+    connections[0].rollback()  # a split waits for transactions that are open
+    done = journal.partitions.split(versions=500, batch_size=300)
+    assert {step.journal: step.rows for step in done} == held
+
+
 def bounds_of(journal: dj.Journal, name: str) -> list[tuple[int | None, int | None]]:
     return [(part.low, part.high) for part in journal.partitions.list() if part.journal == name and not part.is_default]
 

@@ -41,6 +41,15 @@ def test_help_names_every_command_and_says_what_it_does() -> None:
         assert invoke(command, "--help")[0] == 0
 
 
+def test_help_of_every_command_has_an_example() -> None:
+    from typer.main import get_command
+
+    commands = dict(get_command(cli.app).commands)
+    for group in ("consumers", "partitions"):
+        commands |= {f"{group} {name}": command for name, command in commands.pop(group).commands.items()}
+    assert [name for name, command in commands.items() if "xample" not in command.help] == []
+
+
 def test_version() -> None:
     assert invoke("--version") == (0, f"dmsjournal {dj.__version__}\n")
 
@@ -115,6 +124,8 @@ def test_min_above_max_is_refused_before_anything_is_connected() -> None:
         "postgresql://reader:secret-word@127.0.0.1:1/nothing?unknown=secret-word",
         "mysql://reader:secret-word@127.0.0.1/nothing",
         "reader:secret-word@127.0.0.1",
+        "postgresql://reader:p@secret-word@127.0.0.1:1/nothing",
+        "postgresql://reader:p@secret-word/w@127.0.0.1:1/nothing",
     ],
 )
 @pytest.mark.parametrize("command", ["versions", "upgrade", "current", "demo"])
@@ -123,6 +134,12 @@ def test_a_password_is_never_printed(url: str, command: str) -> None:
     assert code == 1
     assert "secret-word" not in output
     assert output.count("\n") == 1
+
+
+@pytest.mark.parametrize("password", ["p@ss", "p@ss/w#rd"])
+def test_a_password_that_is_not_encoded_is_told_how_to_be(password: str) -> None:
+    code, output = invoke("versions", "--url", f"postgresql://reader:{password}@127.0.0.1:1/nothing")
+    assert (code, output) == (1, "--url = '***': in the password write @ as %40 and % as %25\n")
 
 
 def test_not_even_in_the_traceback_of_a_fault_of_ours() -> None:

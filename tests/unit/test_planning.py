@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dmsjournal import planning
-from dmsjournal.density import CROWD, Group, Mass, Range, explored, laid_together
+from dmsjournal.density import CROWD, Group, Mass, Range, explored, laid_together, scale_of
 from dmsjournal.planning import SubWindow
 from dmsjournal.windows import MAX_VERSION
 
@@ -40,12 +40,12 @@ class Journal:
         return found
 
 
-def cut(journal: Journal, window: Range, number: int) -> tuple[list[SubWindow], bool]:
+def cut(journal: Journal, window: Range, number: int, scale: float = 1.0) -> tuple[list[SubWindow], bool]:
     """The parts, and whether they were estimated. A version's documents have the ids from 1."""
     weights = Counter[int]()
     for version, weight in journal.events:
         weights[version] += weight
-    found = explored(journal.read, window, counted=10_000, sample=64)
+    found = explored(journal.read, window, counted=10_000, sample=32, scale=scale)
     crowds = [Mass(version, version, float(weights[version])) for version in found.crowds]
     masses = laid_together(found.masses, found.rests, crowds)
 
@@ -130,6 +130,8 @@ SHAPES = {
     "skewed nine times": lambda: skewed(800_000, 0.0031, bursts=9),
     "bursts": lambda: [(version, 1) for burst in range(80) for version in range(burst * 9_000, burst * 9_000 + 5_000)],
     "at the end": lambda: [(MAX_VERSION - 300_000 + version, 1) for version in range(300_000)],
+    "in groups": lambda: [(at + n, 1) for at in range(0, 600_000, 20) for n in (0, 9, 10, 11, 12, 13, 14, 15, 16, 17)],
+    "at random": lambda: [(version, 1) for version in random.Random(2).sample(range(9_000_000), 300_000)],
     "one version": lambda: [(7, 1)] * 10 + [(500, 1_000_000), (900, 1)],
 }
 
@@ -149,12 +151,21 @@ def test_a_large_journal_is_read_in_parts_and_cut_equally_all_the_same(shape: st
     assert sum(counted) == sum(weight for _, weight in journal.events)
     assert len(parts) == number
     assert max(counted) * number / sum(counted) <= 1.2
-    assert journal.read_events <= 10_000 + 3 * 66_000
+    assert journal.read_events <= 10_000 + 2 * 33_000
+
+
+def test_of_many_resources_fewer_ranges_are_looked_at() -> None:
+    """Each range costs a seek of every resource."""
+    journal = Journal(shape_of("skewed"))
+    parts, _ = cut(journal, Range(0, journal.events[-1][0]), 32, scale=scale_of(60))
+    counted = [documents(journal.events, part) for part in parts]
+    assert max(counted) * 32 / sum(counted) <= 1.2
+    assert journal.read_events <= 10_000 + 2 * 11_000
 
 
 def test_events_that_share_a_version_are_a_crowd() -> None:
     journal = Journal([(5, 1)] * 60_000 + [(9, 1)] * 60_000 + [(version, 1) for version in range(10, 70_000)])
-    found = explored(journal.read, Range(0, 70_000), counted=10_000, sample=64)
+    found = explored(journal.read, Range(0, 70_000), counted=10_000, sample=32)
     assert found.crowds == {5, 9}
     assert sum(mass.weight for mass in (*found.masses, *found.rests)) == pytest.approx(69_990, rel=0.1)
 
