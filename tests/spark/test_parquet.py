@@ -53,7 +53,7 @@ def test_a_count_that_spark_does_not_tell_is_not_waited_for_for_ever(
 ) -> None:
     """Its listener bus drops what there is no room for; Spark's own `get` waits until the session ends."""
     never = Event()
-    monkeypatch.setattr(Observation, "get", property(lambda self: never.wait() or {}))
+    monkeypatch.setattr(Observation, "get", property(lambda self: never.wait() and {"rows": 3}))
     monkeypatch.setattr(parquet, "_PATIENCE", 0.1)
     with pytest.raises(Unavailable, match=r"how many rows.*eventqueue\.capacity"):
         parquet.write(tmp_path / "some", spark.range(3).withColumn("resource", F.lit("a")))
