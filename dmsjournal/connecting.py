@@ -25,20 +25,10 @@ def engine_for(url: str | sa.URL, connections: int | None = None, seconds: float
 
     Raises InvalidRequest, which never shows the URL's password.
     """
-    parsed, dialect = _parsed(url)
-    name = statements.engine_name(dialect)
-    module = module_of(name)
-    driver = parsed.drivername.partition("+")[2]
-    driver = driver or module.DRIVERS[0]
-    if driver not in module.DRIVERS:
-        spoken = " and ".join(f"{dialect}+{known}://" for known in module.DRIVERS)
-        raise InvalidRequest("url", shown(parsed), f"this version speaks {spoken}")
-    if "@" in (parsed.host or ""):
-        raise InvalidRequest("url", "***", "in a password, write @ as %40 (and : / ? # as %3A %2F %3F %23)")
-    if not parsed.database:
-        raise InvalidRequest("url", shown(parsed), "name the database at its end, after the slash")
+    parsed = checked_url(url)
+    name = statements.engine_name(parsed.get_backend_name())
     bounds = {} if connections is None else {"pool_size": connections, "max_overflow": 0, "hide_parameters": True}  # in logs
-    engine: sa.Engine = module.engine_for(parsed.set(drivername=f"{dialect}+{driver}"), seconds, **bounds)
+    engine: sa.Engine = module_of(name).engine_for(parsed, seconds, **bounds)
     text = statements.query(name, "connect").text
 
     def prepare(connection: Any, _: object) -> None:
@@ -49,6 +39,19 @@ def engine_for(url: str | sa.URL, connections: int | None = None, seconds: float
 
     sa.event.listen(engine, "connect", prepare)
     return engine
+
+
+def checked_url(url: str | sa.URL) -> sa.URL:
+    """The URL, its driver named, of a database of an engine that is known; nothing is loaded. Raises InvalidRequest."""
+    parsed, dialect = _parsed(url)
+    drivers = module_of(statements.engine_name(dialect)).DRIVERS
+    driver = parsed.drivername.partition("+")[2] or drivers[0]
+    if driver not in drivers:
+        spoken = " and ".join(f"{dialect}+{known}://" for known in drivers)
+        raise InvalidRequest("url", shown(parsed), f"this version speaks {spoken}")
+    if not parsed.database:
+        raise InvalidRequest("url", shown(parsed), "name the database at its end, after the slash")
+    return parsed.set(drivername=f"{dialect}+{driver}")
 
 
 def engine_name_of(url: str | sa.URL) -> str:

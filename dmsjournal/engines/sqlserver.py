@@ -129,6 +129,9 @@ def arrow_source(url: sa.URL) -> Iterator[Callable[[sa.TextClause, Mapping[str, 
 
 def _with_odbc_driver(url: sa.URL) -> sa.URL:
     """The URL with an ODBC driver: the one that it names, an installed one, or the package mssql-python-odbc's."""
+    named = {name.lower(): value for name, value in url.query.items()}
+    if "driver" not in named or re.search(r"odbc driver \d|msodbcsql", str(named["driver"]).lower()):
+        _refuse_unknown(url)
     try:
         import pyodbc
     except ImportError as error:
@@ -136,9 +139,6 @@ def _with_odbc_driver(url: sa.URL) -> sa.URL:
             f"pyodbc cannot be loaded ({error})",
             "pip install 'dmsjournal[sqlserver]' and install unixODBC, or write the URL as mssql+mssqlpython://…",
         ) from error
-    named = {name.lower(): value for name, value in url.query.items()}
-    if "driver" not in named or re.search(r"odbc driver \d|msodbcsql", str(named["driver"]).lower()):
-        _refuse_unknown(url)
     if "driver" in named:
         return url
     installed = sorted(name for name in pyodbc.drivers() if re.fullmatch(r"ODBC Driver \d+ for SQL Server", name))

@@ -6,7 +6,7 @@ from urllib.parse import quote, urlencode
 
 import sqlalchemy as sa
 
-from dmsjournal.connecting import engine_for
+from dmsjournal.connecting import checked_url
 from dmsjournal.errors import UnsupportedCapability
 from dmsjournal.statements import engine_name
 
@@ -42,7 +42,7 @@ _TRUTHS = {"yes": "true", "no": "false", "mandatory": "true", "optional": "false
 
 def engine_of(url: str | sa.URL) -> str:
     """The engine of a URL: postgres or sqlserver. Raises InvalidRequest."""
-    return engine_name(engine_for(url).dialect.name)
+    return engine_name(checked_url(url).get_backend_name())
 
 
 def jdbc_options(url: str | sa.URL) -> dict[str, str]:
@@ -51,7 +51,7 @@ def jdbc_options(url: str | sa.URL) -> dict[str, str]:
     Raises InvalidRequest, and UnsupportedCapability for a setting that the JDBC driver has no word for: to leave one
     about TLS out, say, would not be safe. Source: docs/how-it-works.md, Spark.
     """
-    parsed = engine_for(url).url
+    parsed = checked_url(url)
     engine = engine_name(parsed.get_backend_name())
     given = {name.lower(): str(value) for name, value in parsed.query.items()}
     if engine == "sqlserver":
