@@ -64,10 +64,14 @@ class Verification:
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """What was found before a repair, and what a verification after it finds still."""
+    """What was found before a repair, what a verification after it finds still, and the journals whose floor became a new stamp.
+
+    A consumer that has not read past such a floor gets CheckpointExpired from the journal, and reads in full.
+    """
 
     found: Verification
     left: Verification
+    expired: tuple[str, ...] = ()
 
 
 def verify(sessions: Sessions, sample: float | None = None, progress: Progress | None = None) -> Verification:
@@ -80,8 +84,8 @@ def repair(sessions: Sessions, progress: Progress | None = None) -> Repair:
     found = _looked(sessions, 1.0, progress)
     codes = {finding.code for finding in found.verification.findings}
     if "table-missing" not in codes and any(finding.is_repaired for finding in found.verification.findings):
-        _Repairer(sessions, found, progress or _silent).run()
-        return Repair(found.verification, _looked(sessions, 1.0, progress).verification)
+        expired = _Repairer(sessions, found, progress or _silent).run()
+        return Repair(found.verification, _looked(sessions, 1.0, progress).verification, expired)
     return Repair(found.verification, found.verification)
 
 
@@ -318,8 +322,10 @@ class _Repairer:
         self._sessions, self._found, self._progress = sessions, found, progress
         self._codes = {finding.code for finding in found.verification.findings}
         self._again = found.again.binds(with_range=True)
+        self._expired: list[str] = []
 
-    def run(self) -> None:
+    def run(self) -> tuple[str, ...]:
+        """Gives the journals that it had to expire, in the order of their names."""
         self._objects()
         self._sequence()
         self._floors()
@@ -332,6 +338,7 @@ class _Repairer:
         if "constraint-altered" in self._codes:
             with self._writing() as session:
                 session.execute("repair_constraints")
+        return tuple(sorted(self._expired))
 
     @contextmanager
     def _writing(self) -> Iterator[Session]:
@@ -378,6 +385,7 @@ class _Repairer:
         with self._writing() as session:
             session.execute("enter_change")
             session.execute("expire_journal", journal=journal)
+        self._expired.append(journal)
 
     def _documents(self) -> None:
         for rows in self._walker().documents(self._again):

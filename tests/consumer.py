@@ -126,6 +126,7 @@ def repaired(consumer: Consumer, expected: dict[str, list[int | str]], *, expire
     repair = consumer.journal.repair()
     assert found(repair.found) == expected
     assert found(repair.left) == {}
+    assert bool(repair.expired) == expires
     assert found(consumer.journal.verify()) == {}
     consumer.catch_up()
     assert consumer.copy == consumer.everything()

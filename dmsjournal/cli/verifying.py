@@ -43,10 +43,17 @@ def verify(
         for finding in found.findings:
             typer.echo(_line(finding))
         looked = f"documents={left.documents} edges={left.edges} events={left.events} tombstones={left.tombstones}"
-        kept = ",".join(finding.code for finding in left.findings) if repair else ""
-        typer.echo(f"findings={len(found.findings)} left={len(left.findings)} {looked}" + (f" not_repaired={kept}" if kept else ""))
+        typer.echo(f"findings={len(found.findings)} left={len(left.findings)} {looked}{_ended(result)}")
     if not left.is_clean:
         raise typer.Exit(FOUND)
+
+
+def _ended(result: dj.Verification | dj.Repair) -> str:
+    """What a repair says besides: the journals that consumers have to read in full, and what is left."""
+    if isinstance(result, dj.Verification):
+        return ""
+    named = {"expired": result.expired, "not_repaired": [finding.code for finding in result.left.findings]}
+    return "".join(f" {name}={','.join(values)}" for name, values in named.items() if values)
 
 
 def _line(finding: dj.Finding) -> str:

@@ -54,6 +54,16 @@ def test_what_cannot_be_repaired_ends_with_3(written: dj.Journal, connections) -
     assert output.splitlines()[-1].endswith(" not_repaired=consumer-ahead")
 
 
+def test_a_repair_names_the_journals_that_it_had_to_expire(written: dj.Journal, connections) -> None:
+    past_triggers(connections[0], "DELETE FROM dms.JournalFloor WHERE Journal IN ('DocumentDeleteEvent', 'KeyChangeEvent')")
+    code, output = invoke("--repair")
+    assert code == 0
+    assert output.splitlines()[-1].endswith(" tombstones=0 expired=DocumentDeleteEvent,KeyChangeEvent")
+    past_triggers(connections[0], "DELETE FROM dms.JournalFloor WHERE Journal = 'KeyChangeEvent'")
+    assert json.loads(invoke("--json", "--repair")[1])["expired"] == ["KeyChangeEvent"]
+    assert " expired=" not in invoke("--repair")[1]
+
+
 def test_json_is_the_value_that_python_gives(written: dj.Journal, connections) -> None:
     past_triggers(connections[0], UNSTAMPED)
     code, output = invoke("--json")
