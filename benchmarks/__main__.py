@@ -142,7 +142,7 @@ def parser() -> argparse.ArgumentParser:
     events.add_argument("--arrow-events", type=positive, default=200_000, help="events of the journal, and as many in memory")
     events.add_argument("--hand-overs", type=positive, default=1_000_000, help="notifications of a run")
     feeds = parser.add_argument_group("feed", "a server that --url names has wal_level logical")
-    feeds.add_argument("--fed", type=positive, default=200_000, help="events to read")
+    feeds.add_argument("--fed", type=positive, default=50_000, help="events to read")
     feeds.add_argument("--feed-pages", type=positive, nargs="+", default=[500, 10_000], help="events of a page")
     feeds.add_argument("--transaction", type=positive, default=20, help="events of a transaction")
     plans = parser.add_argument_group("plan")
