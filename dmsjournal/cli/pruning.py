@@ -63,7 +63,8 @@ def prune(
             progress=progress,
         )
     if json:
-        print(statements.rows(msgspec.to_builtins(pruned) | {"deleted": pruned.deleted, "finished": pruned.finished}))
+        derived = {"deleted": pruned.deleted, "finished": pruned.finished, "dry_run": dry_run}
+        print(statements.rows(msgspec.to_builtins(pruned) | derived))
     elif dry_run:
         print_items(
             ({"journal": j.journal, "floor": j.floor, "rows": j.deleted, "bytes": j.bytes} for j in pruned.journals), False, False

@@ -391,6 +391,7 @@ def test_the_command(history: dj.Journal) -> None:
     assert code == 0
     assert out.startswith("DocumentChangeEvent\t9\t9\t")
     assert len(out.splitlines()) == 4
+    assert json.loads(invoke("prune", "--through", "9", "--dry-run", "--json")[1])["dry_run"]
     assert history.versions().oldest == 0
     code, out, _ = invoke("prune", "--through", "9", "--journal", "KeyChangeEvent", "--pause", "1ms", "--max-runtime", "1h")
     assert (code, out) == (0, "KeyChangeEvent\t9\t3\ttrue\n")
@@ -400,6 +401,7 @@ def test_the_command(history: dj.Journal) -> None:
     assert "stopped at version 10: consumer warehouse has read up to version 10, 5 behind newest" in err
     told = json.loads(out)
     assert (told["through"], told["deleted"], told["finished"], told["held_by"]["name"]) == (10, 13, True, "warehouse")
+    assert not told["dry_run"]
     assert invoke("prune", "--keep-at-least", "1", "--force")[0] == 0
     assert history.versions().oldest == 14
     assert "5 behind newest, and is expired; advance it" in invoke("prune", "--through", "15")[2]
