@@ -132,7 +132,8 @@ class Consumers:
             before = _one(session, newest, name)
             _refuse_diverged(before, newest)
             if session.execute("update_consumer", **row, backwards=False).first() is None:
-                raise InvalidRequest("token", token, f"{before}, further than this: another program uses the same name")
+                remedy = f"{before}, further than this: another program uses the same name; give each its own, or hold it"
+                raise InvalidRequest("token", token, remedy)
 
     def hold(self, name: str) -> AbstractContextManager[Hold]:
         """Within it, no other program holds the name, registered or not: for programs that must not run twice.

@@ -12,7 +12,7 @@ import typer
 import dmsjournal as dj
 from dmsjournal import durations
 from dmsjournal.cli.base import Url, app, fail
-from dmsjournal.cli.feeding import start_of
+from dmsjournal.cli.feeding import of_resource, start_of
 
 _LEFT, _RECEIVER = 3, 4  # exit codes
 
@@ -98,7 +98,6 @@ def deliver(
     if replay and files is not None:
         raise typer.BadParameter("files have no dead letters", param_hint="--replay")
     request = dj.FeedRequest(
-        scope=dj.EntireCollection() if resource is None else dj.LogicalPartition(dj.ResourceKey.parse(resource)),
         start=start_of(from_beginning, now, at),
         item_state=dj.NewItemStateMode.INCLUDE_IF_AVAILABLE if bodies else dj.NewItemStateMode.OMIT,
         max_page_size=max(500, batch_size or 0) if files is None else batch_size or 500,
@@ -121,6 +120,7 @@ def deliver(
         retries = Retries(tries, _seconds("shortest_wait", shortest_wait), _seconds("longest_wait", longest_wait), waited)
         target = receiver = Receiver(webhook, letters, format_, retries, as_arrays=batch_size is not None)
     with dj.connect(url) as db:
+        request = of_resource(db, request, resource)
         try:
             if replay:
                 was_stopped = _until_signalled(lambda: replay_dead_letters(db, consumer, receiver), receiver.stop)

@@ -3,6 +3,7 @@
 import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import partial
@@ -14,6 +15,7 @@ import typer
 import dmsjournal as dj
 from dmsjournal.cli.base import Json, Url, app
 from dmsjournal.cli.printing import encodable, print_items
+from dmsjournal.cli.reading import resource_of
 from dmsjournal.events import jsonl
 from dmsjournal.feed import Checkpoint, StartPosition
 
@@ -84,7 +86,12 @@ def feed(
     ] = None,
     follow: Annotated[bool, typer.Option("--follow", help="Wait for more at the end.")] = False,
     checkpoint: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Go on from the token in this file, and keep it there.", show_default="none")
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Go on from the token in this file, and keep it there. Where to start is for the first time, without a file.",
+            show_default="none",
+        ),
     ] = None,
     page_size: Annotated[int, typer.Option(min=1, max=10_000, metavar="N", help="Events to read at once.")] = 500,
 ) -> None:
@@ -93,8 +100,8 @@ def feed(
     Formats: jsonl is the event as it is; cdc is the CDC format 1.0, which cloudevents and debezium wrap. Those three, and filters,
     need dmsjournal[events].
 
-    With --checkpoint, a page's end is kept when it was printed: after an interruption some lines may come twice, none is missing.
-    At its end it prints the token of where to go on to stderr.
+    With --checkpoint, a page's end is kept when it was printed: after an interruption some lines may come twice, none is missing;
+    where to start is for the first time alone, while there is no file. Without it, the token to go on with is printed to stderr.
 
     Example: dmsjournal feed --follow --checkpoint warehouse.token --format cdc --trigger 'api_*' | my-loader
     """
@@ -110,14 +117,16 @@ def feed(
     }
     filters = {name: tuple(map(str, values)) for name, values in wanted.items() if values}
     has_bodies = format_ is not Format.JSONL if bodies is None else bodies
+    if resource is not None and partition is not None:
+        raise typer.BadParameter(f"{partition!r} is a part of all resources: leave --resource away", param_hint="--partition")
     request = dj.FeedRequest(
-        scope=_scope(resource, partition),
+        scope=dj.EntireCollection() if partition is None else dj.PhysicalPartition(partition),
         start=start_of(from_beginning, now, at, token),
         item_state=dj.NewItemStateMode.INCLUDE_IF_AVAILABLE if has_bodies else dj.NewItemStateMode.OMIT,
         max_page_size=page_size,
     )
     kept: Checkpoint | None = None if checkpoint is None else dj.FileCheckpoint(checkpoint)
-    with dj.connect(url) as db, dj.FeedIterator(db, request, checkpoint=kept, follow=follow) as events:
+    with dj.connect(url) as db, dj.FeedIterator(db, of_resource(db, request, resource), checkpoint=kept, follow=follow) as events:
         lines = _lines(db, url, format_, filters, soft_delete_field, instance)
         for page in events.pages():
             for line in lines(page.events):
@@ -179,12 +188,9 @@ def _lines(
     return partial(formats.lines, format_=format_, reader=reader, wants=wants)
 
 
-def _scope(resource: str | None, partition: str | None) -> Any:
-    if resource is not None and partition is not None:
-        raise typer.BadParameter("give one of --resource and --partition", param_hint="--partition")
-    if resource is not None:
-        return dj.LogicalPartition(dj.ResourceKey.parse(resource))
-    return dj.EntireCollection() if partition is None else dj.PhysicalPartition(partition)
+def of_resource(db: dj.Journal, request: dj.FeedRequest, resource: str | None) -> dj.FeedRequest:
+    """The request, of one resource where one is named, as resource_of takes it. Raises InvalidRequest."""
+    return request if resource is None else replace(request, scope=dj.LogicalPartition(resource_of(db, resource)))
 
 
 def start_of(from_beginning: bool, now: bool, at: str | None, token: str | None = None) -> StartPosition:

@@ -1,7 +1,8 @@
 """CDC events as Debezium's envelope, for what reads Debezium's topics: op, before, after, source, ts_ms.
 
-Debezium has null both for no document and for an image that is not known, and neither cascade nor metadata: what CDC says of those
-is left out. `source.event_id` tells repetitions apart, `source.sequence` orders.
+Debezium has null both for no document and for an image that is not known. Its envelope says neither who caused the change nor what
+else changed with it: of the CDC event's source, entity, operation, cascade and metadata only what DebeziumSource has is kept.
+`source.event_id` tells repetitions apart, `source.sequence` orders, `source.entity_id` is the document's, as in the message's key.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ class DebeziumSource(EventModel):
     tx_id: str | None = Field(alias="txId")
     sequence: Int64
     event_id: str
+    entity_id: str
 
 
 class DebeziumEvent(EventModel):
@@ -63,6 +65,7 @@ class DebeziumEvent(EventModel):
             txId=event.source.transaction_id,
             sequence=event.sequence_number,
             event_id=event.event_id,
+            entity_id=str(event.entity.entity_id),
             **times,
         )
         operation = event.operation

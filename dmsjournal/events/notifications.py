@@ -54,6 +54,8 @@ class NotificationRef(ctypes.Structure):
 
     `sequence` is the producer's own number, such as a change version; `source_id` which of its sources; `event_type` an EventType;
     `row_count` rows; `timestamp` microseconds since 1970 in UTC; `batch_offset` where the data is. The ring sets the others.
+    Bounds: `sequence` and `batch_offset` 64 bits, `source_id` and `row_count` 32, `event_type` 8, all from 0; `timestamp` 64 with a
+    sign. Raises InvalidRequest for what does not fit; a field that is set later is cut to its bits, as in C.
     """
 
     _fields_: ClassVar = [
@@ -68,6 +70,14 @@ class NotificationRef(ctypes.Structure):
         ("check", ctypes.c_uint64),
     ]
 
+    def __init__(self, **values: int) -> None:
+        for name, value in values.items():
+            if name not in _BOUNDS:
+                raise InvalidRequest("notification", name, f"it has the fields {', '.join(_BOUNDS)}")
+            if not isinstance(value, int) or not _BOUNDS[name][0] <= value <= _BOUNDS[name][1]:
+                raise InvalidRequest(name, value, "pass a whole number from {} to {}".format(*_BOUNDS[name]))
+        super().__init__(**values)
+
     def copy(self) -> NotificationRef:
         """A copy that stays: the ring uses the one that it gave for the next."""
         return type(self).from_buffer_copy(self)
@@ -79,6 +89,16 @@ class NotificationRef(ctypes.Structure):
     def __repr__(self) -> str:
         names = ("sequence", "source_id", "event_type", "row_count", "timestamp", "batch_offset")
         return f"NotificationRef({', '.join(f'{name}={value}' for name, value in zip(names, self.values(), strict=True))})"
+
+
+_BOUNDS = {
+    "sequence": (0, 2**64 - 1),
+    "source_id": (0, 2**32 - 1),
+    "event_type": (0, 2**8 - 1),
+    "row_count": (0, 2**32 - 1),
+    "timestamp": (-(2**63), 2**63 - 1),
+    "batch_offset": (0, 2**64 - 1),
+}
 
 
 def create(path: str | os.PathLike[str], capacity: int = 1024) -> None:
@@ -220,7 +240,10 @@ class NotificationConsumer(_Ring):
         self._words[self._taken_at] = self._seen
 
     def wait(self, seconds: float) -> NotificationRef | None:
-        """The next notification, None where none comes in that time. It looks 10,000 times a second at first, then 1,000."""
+        """`take` that waits: the next notification, None where none comes in that time.
+
+        It looks 10,000 times a second at first, then 1,000.
+        """
         deadline = time.monotonic() + seconds
         pause = 0.0001
         while (found := self.take()) is None and time.monotonic() < deadline:
@@ -228,9 +251,13 @@ class NotificationConsumer(_Ring):
             pause = min(pause * 1.1, 0.001)
         return found
 
-    def drain(self) -> Iterator[NotificationRef]:
-        """What is there, each committed when the next is asked for: what a loop was at when it was killed comes again."""
-        while (found := self.take()) is not None:
+    def drain(self, seconds: float = 0.0) -> Iterator[NotificationRef]:
+        """What was not committed yet, until none has come for so long; each is committed when the next is asked for.
+
+        What a loop was at when it was killed comes again, and so does what was taken before without a commit.
+        """
+        self._seen = self._words[self._taken_at]
+        while (found := self.wait(seconds)) is not None:
             yield found
             self.commit()
 

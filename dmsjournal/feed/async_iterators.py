@@ -10,7 +10,8 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from types import TracebackType
 from typing import Any, TypeVar
 
-from dmsjournal.errors import Unavailable
+from dmsjournal.errors import InvalidRequest, Unavailable
+from dmsjournal.feed.checkpoints import blamed, check_parts
 from dmsjournal.feed.deduplicating import Deduplicator, remember, without_repetitions
 from dmsjournal.feed.events import FeedEvent
 from dmsjournal.feed.pacing import Pace, begun, following
@@ -41,6 +42,7 @@ class AsyncFeedIterator:
         longest_wait: float = 10.0,
         patience: float = 60.0,
     ) -> None:
+        check_parts(source, checkpoint)
         self._source, self._request, self._checkpoint = source, request or FeedRequest(), checkpoint
         self._deduplicator = deduplicator
         self._follow, self._patience = follow, patience
@@ -140,6 +142,8 @@ class AsyncFeedIterator:
         while True:
             try:
                 page: FeedPage = await _called(self._source.read_changes, request)
+            except InvalidRequest as error:
+                raise blamed(error, self._checkpoint, self.token) from error.__cause__
             except Unavailable as error:
                 if time.monotonic() - began > self._patience or await self._wait(wait := self._retries.wait()):
                     raise

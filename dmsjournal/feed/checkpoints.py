@@ -11,10 +11,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from dmsjournal.errors import CheckpointExpired, InvalidRequest
+from dmsjournal.errors import CheckpointExpired, InvalidRequest, Unavailable
 from dmsjournal.feed.database import place_of_token
 from dmsjournal.feed.requests import FeedRequest
 from dmsjournal.feed.starts import Beginning
+from dmsjournal.feed.tokens import LONGEST, cursor_of
 
 if TYPE_CHECKING:
     from dmsjournal.journal import Journal
@@ -31,37 +32,65 @@ class Checkpoint(Protocol):
 
 
 class FileCheckpoint:
-    """A checkpoint in a file of its own. It is replaced as a whole, and flushed to the disk. One program at a time writes it."""
+    """A checkpoint in a file of its own. It is replaced as a whole, and flushed to the disk. One program at a time may use it."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
+        if not isinstance(path, str | os.PathLike) or not os.fspath(path) or "\0" in str(path):
+            raise InvalidRequest("checkpoint", path, "name a file, such as warehouse.token")
         self.path = Path(path)
 
+    def __str__(self) -> str:
+        return str(self.path)
+
     def load(self) -> str | None:
-        """The token, None where there is no file. Raises InvalidRequest for a file that holds none."""
+        """The token, None where there is no file yet.
+
+        Raises InvalidRequest for a file that holds no token, and for a place where none can be kept: before a page is read in vain.
+        """
         try:
-            text = self.path.read_bytes()
+            if self.path.exists() and not self.path.is_file():
+                raise self._refused("it is no file: name one, such as warehouse.token")
+            if not os.access(self.path.parent, os.W_OK | os.X_OK):
+                there = "may not be written" if self.path.parent.is_dir() else "is not there"
+                raise self._refused(f"its folder {there}: make one that this program may write")
+            with self.path.open("rb") as file:
+                text = file.read(LONGEST + 2)
         except FileNotFoundError:
             return None
+        except OSError as error:
+            raise self._refused(f"it cannot be read ({error.strerror}): give this program the right to") from error
         token = text.decode("ascii", "replace").strip()
         if not token:
-            raise InvalidRequest("checkpoint", str(self.path), "the file is empty: remove it to start anew")
+            raise self._refused("the file is empty: remove it to start anew")
+        try:
+            cursor_of(token)
+        except InvalidRequest as error:
+            why = error.remedy.partition(":")[0]
+            raise self._refused(f"the file holds no token ({why}): name another, or remove it") from error
         return token
 
     def save(self, token: str) -> None:
-        """Keeps a token. Raises OSError."""
-        folder = self.path.parent
-        handle, name = tempfile.mkstemp(prefix=f".{self.path.name}.", dir=folder)
+        """Keeps a token. Raises Unavailable where it cannot, such as on a full disk; the file then holds the one before."""
+        folder, name = self.path.parent, None
         try:
+            handle, name = tempfile.mkstemp(prefix=f".{self.path.name}.", dir=folder)
             with os.fdopen(handle, "w", encoding="ascii") as file:
                 file.write(token + "\n")
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(name, self.path)
-        except BaseException:
-            with suppress(OSError):
-                os.unlink(name)
+        except BaseException as error:
+            if name is not None:
+                with suppress(OSError):
+                    os.unlink(name)
+            if isinstance(error, OSError):
+                remedy = "the page's events come again, once there is room and the right to write"
+                raise Unavailable(f"checkpoint {self.path} cannot be written ({error.strerror or error})", remedy) from error
             raise
         _flush(folder)
+
+    def _refused(self, remedy: str) -> InvalidRequest:
+        return InvalidRequest("checkpoint", str(self.path), remedy)
 
 
 class DatabaseCheckpoint:
@@ -72,6 +101,9 @@ class DatabaseCheckpoint:
 
     def __init__(self, journal: Journal, name: str) -> None:
         self._journal, self._consumers, self.name = journal, journal.consumers, name
+
+    def __str__(self) -> str:
+        return f"consumer {self.name}"
 
     def begin(self, request: FeedRequest) -> str:
         """The token to go on from; where the consumer is not registered, it is first, where the request starts.
@@ -100,6 +132,21 @@ class DatabaseCheckpoint:
         pruned, HistoryDiverged.
         """
         self._consumers.save_token(self.name, token, place_of_token(token))
+
+
+def check_parts(source: object, checkpoint: object) -> None:
+    """Raises InvalidRequest where an iterator could not read from the one, or not keep its place in the other."""
+    if not hasattr(source, "read_changes"):
+        raise InvalidRequest("source", source, "pass what has a feed: a Journal, or what open_feed gives")
+    if checkpoint is not None and not (hasattr(checkpoint, "load") and hasattr(checkpoint, "save")):
+        raise InvalidRequest("checkpoint", checkpoint, "pass an object with load and save, such as FileCheckpoint(path)")
+
+
+def blamed(error: InvalidRequest, checkpoint: object, loaded: str | None) -> InvalidRequest:
+    """The error of a request, said of the checkpoint where that held the token that is refused."""
+    if error.parameter != "token" or loaded is None or error.value != loaded:
+        return error
+    return InvalidRequest("checkpoint", str(checkpoint), f"the token in it is refused: {error.remedy}")
 
 
 def _flush(folder: Path) -> None:

@@ -382,6 +382,9 @@ def _translated(table: str) -> Iterator[None]:
             raise CheckpointExpired(0, 0) from error
         if code in _RETRIED or code == "ExpiredIteratorException":
             raise Unavailable(f"the stream of {table} asks for another try ({code})") from error
+        if code == "ResourceNotFoundException":
+            remedy = "neither it nor its stream is there: check the name, the region and the account"
+            raise InvalidRequest("table", table, remedy) from error
         raise DatabaseRefused(code, f"the stream of {table} refused", "see the code in AWS's list of errors") from error
     except BotoCoreError as error:
         raise Unavailable(f"the stream of {table} cannot be reached ({type(error).__name__})") from error

@@ -10,8 +10,8 @@ from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
 from types import TracebackType
 from typing import TypeVar
 
-from dmsjournal.errors import Unavailable
-from dmsjournal.feed.checkpoints import Checkpoint
+from dmsjournal.errors import InvalidRequest, Unavailable
+from dmsjournal.feed.checkpoints import Checkpoint, blamed, check_parts
 from dmsjournal.feed.deduplicating import Deduplicator, remember, without_repetitions
 from dmsjournal.feed.events import FeedEvent
 from dmsjournal.feed.pacing import Pace, begun, following
@@ -49,6 +49,7 @@ class FeedIterator:
         longest_wait: float = 10.0,
         patience: float = 60.0,
     ) -> None:
+        check_parts(source, checkpoint)
         self._source, self._request, self._checkpoint = source, request or FeedRequest(), checkpoint
         self._deduplicator = deduplicator
         self._follow, self._patience = follow, patience
@@ -146,6 +147,8 @@ class FeedIterator:
         while True:
             try:
                 page = self._source.read_changes(request)
+            except InvalidRequest as error:
+                raise blamed(error, self._checkpoint, self.token) from error.__cause__
             except Unavailable as error:
                 if time.monotonic() - began > self._patience or self._stopped.wait(pause := self._retries.wait()):
                     raise

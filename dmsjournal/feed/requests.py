@@ -50,7 +50,8 @@ class FeedFilter:
             raise InvalidRequest(f"filters.{name}", values, f"pass one {kind.__name__} or more, or None for all")
         for value in values:
             if not isinstance(value, kind):
-                raise InvalidRequest(f"filters.{name}", value, f"pass a {kind.__name__}")
+                choices = f": {', '.join(f'{kind.__name__}.{choice}' for choice in kind)}" if issubclass(kind, StrEnum) else ""
+                raise InvalidRequest(f"filters.{name}", value, f"pass a {kind.__name__}{choices}")
         object.__setattr__(self, name, frozenset(values))
 
     def described(self) -> str:

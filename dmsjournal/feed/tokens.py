@@ -48,7 +48,8 @@ class Belonging:
         """The place of a token. Raises InvalidRequest for one that belongs elsewhere, which says where it differs, or is none."""
         envelope = _decoded(token)
         if envelope.p != self.provider:
-            raise InvalidRequest("token", token, f"it is of another provider, {envelope.p}; this one is {self.provider}")
+            differs = f"it is of another provider, {envelope.p}; this one is {self.provider}"
+            raise InvalidRequest("token", token, f"{differs}: use it where it was made, or start anew")
         mine, theirs = self._fingerprint.split("."), envelope.r.split(".")
         for name, here, there in zip(("database", "scope", "filter"), mine, theirs, strict=True):
             if here != there:

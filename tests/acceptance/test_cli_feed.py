@@ -62,7 +62,8 @@ def test_it_starts_where_it_is_told(written: dj.Journal, connections, url: str) 
 
 
 def test_one_resource_or_one_partition(written: dj.Journal, url: str) -> None:
-    assert len(lines(run(url, "feed", "--resource", str(PLAN)))) == 1
+    for name in (str(PLAN), PLAN.resource_name):
+        assert len(lines(run(url, "feed", "--resource", name))) == 1
     parts = [lines(run(url, "feed", "--partition", f"1-{b}")) for b in range(4)]
     assert sorted(e["change_version"] for part in parts for e in part) == [e["change_version"] for e in lines(run(url, "feed"))]
 
@@ -81,10 +82,11 @@ def test_a_checkpoint_is_gone_on_from(written: dj.Journal, connections, url: str
     [
         (["--token", "nonsense"], "token = 'nonsense': it is damaged", 1),
         (["--at", "yesterday"], "at = 'yesterday': write it as", 1),
-        (["--resource", "Student"], "write it as project/resource/version", 1),
+        (["--resource", "Studnet"], "the database knows no such resource; did you mean Student?", 1),
+        (["--resource", "Student/5.2.0"], "write it as project/resource/version", 1),
         (["--partition", "7-7"], "there is no such partition", 1),
         (["--now", "--from-beginning"], "give one place", 2),
-        (["--partition", "1-0", "--resource", "a/b/c"], "give one of", 2),
+        (["--partition", "1-0", "--resource", "a/b/c"], "'1-0' is a part of all resources", 2),
         (["--format", "xml"], "xml", 2),
     ],
 )

@@ -329,6 +329,57 @@ def test_a_file_that_holds_no_token_is_told(written: dj.Journal, tmp_path: Path,
         next(events)
 
 
+@pytest.mark.parametrize(
+    ("path", "remedy"),
+    [
+        ("", "name a file"),
+        ("a\0b", "name a file"),
+        (None, "name a file"),
+        (7, "name a file"),
+        ("{folder}", "it is no file"),
+        ("/dev/full", "it is no file"),
+        ("{folder}/missing/feed.token", "its folder is not there"),
+    ],
+)
+def test_a_place_where_no_token_can_be_kept_is_told_before_a_page_is_read(
+    written: dj.Journal, tmp_path: Path, path: object, remedy: str
+) -> None:
+    place = path.format(folder=tmp_path) if isinstance(path, str) else path
+    with (
+        pytest.raises(dj.InvalidRequest, match=f"^checkpoint = .*: {remedy}"),
+        dj.FeedIterator(written, checkpoint=dj.FileCheckpoint(place)) as events,
+    ):
+        next(events)
+
+
+def test_a_folder_that_may_not_be_written_is_told(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr("os.access", lambda *_: False)  # root may
+    with pytest.raises(dj.InvalidRequest, match="its folder may not be written"):
+        dj.FileCheckpoint(tmp_path / "feed.token").load()
+
+
+def test_what_is_no_checkpoint_and_what_has_no_feed_is_told(written: dj.Journal, kind) -> None:
+    with pytest.raises(dj.InvalidRequest, match=r"^checkpoint = 'feed\.token': pass an object with load and save"):
+        kind(written, checkpoint="feed.token")
+    with pytest.raises(dj.InvalidRequest, match=r"^source = None: pass what has a feed"):
+        kind(None)
+
+
+def test_a_token_of_another_place_is_said_of_the_checkpoint_that_holds_it(written: dj.Journal, tmp_path: Path, kind) -> None:
+    file, of_database = dj.FileCheckpoint(tmp_path / "feed.token"), dj.DatabaseCheckpoint(written, "index")
+    token = written.read_changes(dj.FeedRequest(dj.LogicalPartition(STUDENT))).token
+    for checkpoint, name in ((file, "feed.token"), (of_database, "consumer index")):
+        checkpoint.save(token)
+        with (
+            pytest.raises(dj.InvalidRequest, match=f"^checkpoint = .*{name}': the token in it is refused: it is of another scope"),
+            kind(written, checkpoint=checkpoint) as events,
+        ):
+            next(events)
+    request = dj.FeedRequest(start=dj.FromToken(token))
+    with pytest.raises(dj.InvalidRequest, match=r"^token = "), kind(written, request) as events:
+        next(events)
+
+
 def test_a_file_that_cannot_be_replaced_keeps_the_token_before(tmp_path: Path, monkeypatch) -> None:
     checkpoint = dj.FileCheckpoint(tmp_path / "feed.token")
     checkpoint.save("one")
@@ -337,9 +388,9 @@ def test_a_file_that_cannot_be_replaced_keeps_the_token_before(tmp_path: Path, m
         raise OSError("no space left")
 
     monkeypatch.setattr("os.fsync", full)
-    with pytest.raises(OSError, match="no space"):
+    with pytest.raises(dj.Unavailable, match=r"feed\.token cannot be written \(no space left\)"):
         checkpoint.save("two")
-    assert checkpoint.load() == "one"
+    assert (tmp_path / "feed.token").read_text() == "one\n"
     assert [file.name for file in tmp_path.iterdir()] == ["feed.token"]
 
 

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dmsjournal import InvalidRequest, ResourceKey
+from dmsjournal import InvalidRequest, ResourceKey, Unavailable
 from dmsjournal.events import arrow, cdc
 from dmsjournal.events.arrow import (
     ChangeEvent,
@@ -279,6 +279,8 @@ def test_a_history_of_a_document_leaves_its_last_state() -> None:
     columns = ["document_uuid", "state"]
     left = arrow.consolidated(arrow.from_feed(page, "s"), columns)
     assert left.to_pylist() == [{"document_uuid": UUID(int=7).bytes, "state": '{"n":3}', "weight": 1}]
+    with pytest.raises(InvalidRequest, match=r"columns = .uuid.: a batch has .*document_uuid"):
+        arrow.consolidated(arrow.from_feed(page, "s"), ["uuid"])
     page.append(feed_event(4, "DELETE", {"n": 3}))
     assert arrow.consolidated(arrow.from_feed(page, "s"), columns).num_rows == 0
     assert list(arrow.weighted(Watermark(1))) == []
@@ -398,9 +400,11 @@ def test_a_save_that_fails_leaves_what_was_there(tmp_path: Path, monkeypatch: py
     for function in ("fsync", "replace"):
         with monkeypatch.context() as patched:
             patched.setattr(os, function, fails)
-            with pytest.raises(OSError, match="no space"):
+            with pytest.raises(Unavailable, match=r"no space left.*what was there is kept"):
                 arrow.save(state(*ALL), path)
         assert arrow.load(path) == state()
         assert [found.name for found in tmp_path.iterdir()] == ["state"]
     with pytest.raises(InvalidRequest, match="can be saved"):
         arrow.save(state(), tmp_path / "no" / "folder")
+    with pytest.raises(InvalidRequest, match="it is a folder"):
+        arrow.save(state(), tmp_path)

@@ -373,6 +373,7 @@ def test_debezium_says_what_it_can() -> None:
         "txId": "1234567891",
         "sequence": 4522,
         "event_id": event.event_id,
+        "entity_id": str(event.entity.entity_id),
     }
     assert [DebeziumEvent.of(make()).op for make in ALL.values()] == ["c", "u", "d", "u"]
     assert key(event) == {"entity_type": "User", "entity_id": str(event.entity.entity_id)}

@@ -4,7 +4,9 @@ import ctypes
 import multiprocessing
 import os
 import random
+import re
 import signal
+import threading
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator
@@ -297,6 +299,46 @@ def test_a_hand_over_allocates_nothing_that_stays(path: Path, times: int) -> Non
     grown = [each for each in after.compare_to(before, "lineno") if each.count_diff > 0]
     assert not grown
     assert peak - held < 1024
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"sequence": -1}, "sequence = -1: pass a whole number from 0 to 18446744073709551615"),
+        ({"sequence": 2**64}, "sequence = 18446744073709551616: "),
+        ({"source_id": -1}, "source_id = -1: "),
+        ({"row_count": 2**32}, "row_count = 4294967296: "),
+        ({"event_type": 256}, "event_type = 256: pass a whole number from 0 to 255"),
+        ({"timestamp": 2**63}, "timestamp = "),
+        ({"sequence": 1.5}, "sequence = 1.5: "),
+        ({"event_type": "UPDATE"}, "event_type = 'UPDATE': "),
+        ({"slot": 1}, "notification = 'slot': it has the fields sequence, "),
+    ],
+)
+def test_a_value_that_does_not_fit_is_told(values: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidRequest, match=f"^{re.escape(message)}"):
+        NotificationRef(**values)
+
+
+def test_who_waits_and_then_drains_gets_each(path: Path) -> None:
+    """What wait took was not committed: it is there for the loop."""
+    with NotificationProducer(path) as producer, NotificationConsumer(path) as consumer:
+        found = []
+        for n in range(1, 10):
+            producer.send(ref(n))
+            assert consumer.wait(1) is not None
+            found += [notification.sequence for notification in consumer.drain()]
+        assert found == list(range(1, 10))
+        assert [notification.sequence for notification in consumer.drain()] == []
+
+
+def test_a_loop_waits_for_the_next_and_ends_when_none_comes(path: Path) -> None:
+    with NotificationProducer(path) as producer, NotificationConsumer(path) as consumer:
+        sender = threading.Timer(0.05, lambda: producer.send(ref(2)))
+        producer.send(ref(1))
+        sender.start()
+        assert [notification.sequence for notification in consumer.drain(seconds=1.0)] == [1, 2]
+        sender.join()
 
 
 # Two processes, killed.

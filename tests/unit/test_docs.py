@@ -17,6 +17,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from unittest import mock
 
 import psycopg
 import pytest
@@ -89,6 +90,14 @@ def test_every_page_is_on_the_map() -> None:
     assert not [named(page) for page in PAGES if ROOT / "docs" in page.parents and page != index and page.resolve() not in linked]
 
 
+@pytest.fixture
+def environment() -> Iterator[None]:
+    """What a page sets in its process's environment ends with it."""
+    with mock.patch.dict(os.environ):
+        yield
+
+
+@pytest.mark.usefixtures("environment")
 @pytest.mark.parametrize("page", [page for page in PAGES if any(b.marker == "run" for b in blocks(page))], ids=named)
 def test_what_is_marked_runs_and_prints_what_stands_below_it(
     page: Path, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, background: "Background"

@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from dmsjournal.errors import InvalidRequest
+from dmsjournal.errors import InvalidRequest, Unavailable
 from dmsjournal.events.arrow.models import ChangeEvent, ChangeEventBatch, Delete, EventType, Insert, Snapshot, Update, Watermark
 
 _FORMAT = "dmsjournal subscription 1"
@@ -31,8 +31,13 @@ class SubscriptionState:
 
 
 def save(state: SubscriptionState, path: str | os.PathLike[str]) -> None:
-    """Writes the state, all of it or none: a file that was there is replaced once the new one is on disk. Raises InvalidRequest."""
+    """Writes the state, all of it or none: a file that was there is replaced once the new one is on disk.
+
+    Raises InvalidRequest where no file can be, Unavailable where the disk takes no more.
+    """
     target = Path(path)
+    if target.is_dir():
+        raise InvalidRequest("path", str(path), "no state can be saved there: it is a folder, name a file in it")
     try:
         descriptor, made = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     except OSError as error:
@@ -44,9 +49,11 @@ def save(state: SubscriptionState, path: str | os.PathLike[str]) -> None:
             os.fsync(file.fileno())
         os.replace(made, target)
         _sync_folder(target.parent)
-    except BaseException:
+    except BaseException as error:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(made)
+        if isinstance(error, OSError):
+            raise Unavailable(f"the state cannot be saved in {path} ({error.strerror})", "what was there is kept") from error
         raise
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from dmsjournal.errors import InvalidRequest
 from dmsjournal.events.arrow.models import ChangeEvent, Update
 
 WEIGHT = "weight"  # the name of the column
@@ -25,10 +26,10 @@ def consolidated(events: Iterable[ChangeEvent], columns: Sequence[str] | None = 
 
     `columns` are those that make a row what it is, without it all: leave out what differs between a row's coming and going, such as
     change_version. They hold no nested types. Rows are in the order in which they first came. A snapshot adds to what is there:
-    begin with it. Of no rows at all there is the column `weight` alone.
+    begin with it. Of no rows at all there is the column `weight` alone. Raises InvalidRequest for a column that a batch lacks.
     """
     tables = [
-        pa.table(batch.select(list(columns)) if columns is not None else batch).append_column(
+        pa.table(batch if columns is None else _selected(batch, columns)).append_column(
             WEIGHT, pa.repeat(pa.scalar(weight, pa.int64()), batch.num_rows)
         )
         for event in events
@@ -41,3 +42,10 @@ def consolidated(events: Iterable[ChangeEvent], columns: Sequence[str] | None = 
     summed = every.group_by(names, use_threads=False).aggregate([(WEIGHT, "sum")])
     summed = summed.select([*names, f"{WEIGHT}_sum"]).rename_columns([*names, WEIGHT])
     return summed.filter(pc.not_equal(summed[WEIGHT], 0))
+
+
+def _selected(batch: pa.RecordBatch, columns: Sequence[str]) -> pa.RecordBatch:
+    for name in columns:
+        if name not in batch.schema.names:
+            raise InvalidRequest("columns", name, f"a batch has {', '.join(batch.schema.names)}")
+    return batch.select(list(columns))
