@@ -201,6 +201,9 @@ EXCEPTIONS = {
     "test_load.py::test_standard_input[sqlserver]": Unlike(
         "OPENJSON does not resolve escapes, and a program of its own has no stand-in for it", "resolves them"
     ),
+    "test_adoption.py::test_a_sequence_of_another_kind_is_in_the_way": Unlike(
+        "sys.sequences is empty, so nothing tells what a sequence is like", "shows its type, increment and whether it cycles"
+    ),
     "test_tsql.py::test_merge_journals_each_of_its_actions[sqlserver]": Unlike(
         "'MERGE' is not currently supported in Babelfish", "runs it, and fires the triggers of each of its actions once"
     ),
