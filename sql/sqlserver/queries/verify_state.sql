@@ -1,6 +1,7 @@
 -- sql/sqlserver/queries/verify_state.sql: the sequence, and what must lie below it.
 -- Gives: source (sequence, a journal's name, or consumer and its name), lowest, newest, newest_at, floor, pruned_at; null where there is
--- none. In this order, so that no writer makes it look wrong: the floors, since pruning raises them with what it removes; the rows; the
+-- none. newest_at is text, for verify_documents and verify_tombstones to compare with: a time of the driver's has fewer digits than a row's,
+-- and all rows of a statement may have the same. In this order, so that no writer makes it look wrong: the floors, since pruning raises them with what it removes; the rows; the
 -- sequence, which is above whatever was seen before.
 -- Plan:  both ends of each journal's primary key.
 SET NOCOUNT ON;
@@ -39,4 +40,4 @@ WHERE source = N'DocumentDeleteEvent';
 INSERT INTO @state (source, newest, newest_at) SELECT N'consumer ' + Name, ChangeVersion, UpdatedAt FROM dms.ChangeConsumer;
 EXEC dms.newest_stamp @newest OUTPUT;
 INSERT INTO @state (source, newest) VALUES (N'sequence', @newest);
-SELECT source, lowest, newest, newest_at, floor, pruned_at FROM @state;
+SELECT source, lowest, newest, CONVERT(nvarchar(33), newest_at, 126) AS newest_at, floor, pruned_at FROM @state;
