@@ -3,7 +3,7 @@
 --   (inclusive: at first_version only documents from from_id on, at last_version only those up to through_id); with_keys, with_bodies (1 or 0: what is
 --   not wanted is null).
 -- Gives: resource, change_version, committed_at, document_id, uuid, keys, old_keys, body_text; JSON as text, in columns that are not named as
---   those that dmsjournal/results.py decodes. The three part_ queries give the same.
+--   those that dmsjournal/results.py decodes, CAST so that a driver is told their type whatever the CASE. The three part_ queries give the same.
 -- Plan: dms.ResourceChange's, over the part's range of both journals. The range of ids says again, where the part lies in one version, what
 --   the two lines before it say, in a form that an index takes.
 SET NOCOUNT ON;
@@ -15,8 +15,8 @@ INSERT INTO @wanted (ResourceKeyId) SELECT DISTINCT CAST(value AS smallint) FROM
 SELECT CONCAT(resource.ProjectName, N'/', resource.ResourceName, N'/', resource.ResourceVersion) AS resource,
        change.ChangeVersion AS change_version, change.CommittedAt AS committed_at,
        change.DocumentId AS document_id, LOWER(CONVERT(nvarchar(36), change.DocumentUuid)) AS uuid,
-       CASE WHEN @with_keys = 1 THEN change.KeyValues END AS keys, CAST(NULL AS nvarchar(max)) AS old_keys,
-       CASE WHEN @with_bodies = 1 THEN cache.DocumentJson END AS body_text
+       CAST(CASE WHEN @with_keys = 1 THEN change.KeyValues END AS nvarchar(max)) AS keys, CAST(NULL AS nvarchar(max)) AS old_keys,
+       CAST(CASE WHEN @with_bodies = 1 THEN cache.DocumentJson END AS nvarchar(max)) AS body_text
 FROM dms.ResourceChange AS change
 INNER JOIN dms.ResourceKey AS resource ON resource.ResourceKeyId = change.ResourceKeyId
 LEFT JOIN dms.DocumentCache AS cache ON @with_bodies = 1 AND cache.DocumentId = change.DocumentId

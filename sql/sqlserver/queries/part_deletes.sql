@@ -14,7 +14,7 @@ INSERT INTO @wanted (ResourceKeyId) SELECT DISTINCT CAST(value AS smallint) FROM
 SELECT CONCAT(resource.ProjectName, N'/', resource.ResourceName, N'/', resource.ResourceVersion) AS resource,
        event.ChangeVersion AS change_version, event.CreatedAt AS committed_at,
        event.DocumentId AS document_id, LOWER(CONVERT(nvarchar(36), event.DocumentUuid)) AS uuid,
-       CASE WHEN @with_keys = 1 THEN event.KeyValues END AS keys, CAST(NULL AS nvarchar(max)) AS old_keys,
+       CAST(CASE WHEN @with_keys = 1 THEN event.KeyValues END AS nvarchar(max)) AS keys, CAST(NULL AS nvarchar(max)) AS old_keys,
        CAST(NULL AS nvarchar(max)) AS body_text
 FROM dms.DocumentDeleteEvent AS event
 INNER JOIN dms.ResourceKey AS resource ON resource.ResourceKeyId = event.ResourceKeyId

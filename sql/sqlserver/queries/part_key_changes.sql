@@ -16,8 +16,8 @@ INSERT INTO @wanted (ResourceKeyId) SELECT DISTINCT CAST(value AS smallint) FROM
 SELECT CONCAT(resource.ProjectName, N'/', resource.ResourceName, N'/', resource.ResourceVersion) AS resource,
        event.ChangeVersion AS change_version, event.CreatedAt AS committed_at,
        event.DocumentId AS document_id, LOWER(CONVERT(nvarchar(36), event.DocumentUuid)) AS uuid,
-       CASE WHEN @with_keys = 1 THEN event.NewKeyValues END AS keys,
-       CASE WHEN @with_keys = 1 THEN earliest.OldKeyValues END AS old_keys, CAST(NULL AS nvarchar(max)) AS body_text
+       CAST(CASE WHEN @with_keys = 1 THEN event.NewKeyValues END AS nvarchar(max)) AS keys,
+       CAST(CASE WHEN @with_keys = 1 THEN earliest.OldKeyValues END AS nvarchar(max)) AS old_keys, CAST(NULL AS nvarchar(max)) AS body_text
 FROM dms.KeyChangeEvent AS event
 INNER JOIN dms.ResourceKey AS resource ON resource.ResourceKeyId = event.ResourceKeyId
 CROSS APPLY (
