@@ -18,6 +18,15 @@ EACH = [  # the driver tries for ten seconds: the others are tried in the long r
 ]
 
 
+try:
+    import pyodbc  # noqa: F401
+except ImportError as error:
+    MISSING = str(error)
+else:
+    MISSING = ""
+needs_odbc = pytest.mark.skipif(bool(MISSING), reason=f"pyodbc needs unixODBC, which make test does not install: {MISSING}")
+
+
 def run(url: str, *arguments: str, absent: str | None = None) -> str:
     """What a command prints that must fail, where a module may be absent: one line on stderr, nothing on stdout."""
     hide = f"import sys; sys.modules[{absent!r}] = None; " if absent else ""
@@ -35,11 +44,13 @@ def run(url: str, *arguments: str, absent: str | None = None) -> str:
     return done.stderr
 
 
+@pytest.mark.parametrize("driver", [pytest.param("pyodbc", marks=needs_odbc), "mssqlpython"])
 @pytest.mark.parametrize("command", EACH)
-def test_a_closed_port(command: tuple[str, ...]) -> None:
-    assert "check the host and the port in the URL" in run(NOWHERE, *command)
+def test_a_closed_port(command: tuple[str, ...], driver: str) -> None:
+    assert "check the host and the port in the URL" in run(NOWHERE.replace("pyodbc", driver), *command)
 
 
+@needs_odbc
 def test_an_odbc_driver_that_is_not_installed() -> None:
     assert "name an ODBC driver that is installed" in run(f"{NOWHERE}?driver=No+Such+Driver", "versions")
 
