@@ -186,6 +186,30 @@ def test_verify_finds_an_image_of_no_event(imaged: dj.Journal, connection: sa.Co
     assert commit(connection, "SELECT COUNT(*) FROM dms.DocumentImage")[0][0] == 2
 
 
+@pytest.mark.parametrize("commits", [True, False])
+@pytest.mark.parametrize("last", [None, {"n": 1}])
+def test_what_an_event_left_stays_what_it_was_when_a_later_body_is_deleted(
+    imaged: dj.Journal, connection: sa.Connection, last: Body, commits: bool
+) -> None:
+    """The body came after the document's last event, and the tombstone has it."""
+    [student] = write(imaged, document(STUDENT, 1))
+    with connection.begin():
+        write_body(connection, student, {"n": 1})
+    if last is not None:
+        with connection.begin():
+            stamp(connection, student)
+    told = images(imaged, connection, student)
+    transaction = connection.begin()
+    write_body(connection, student, {"n": 2})
+    if commits:
+        transaction.commit()
+        transaction = connection.begin()
+    connection.exec_driver_sql(f"DELETE FROM dms.Document WHERE DocumentId = {student}")
+    transaction.commit()
+    assert images(imaged, connection, student) == [*told, ({"n": 2}, None)]
+    assert imaged.verify().is_clean
+
+
 def test_truncating_bodies_or_images_is_refused(imaged: dj.Journal, connection: sa.Connection) -> None:
     write(imaged, document(STUDENT, 1, body={"n": 1}))
     for table in ("DocumentCache", "DocumentImage"):

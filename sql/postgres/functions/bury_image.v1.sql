@@ -1,5 +1,6 @@
 -- sql/postgres/functions/bury_image.v1.sql: option images: each tombstone has an image, for the last body, which keep_image adds where there
 -- was one: the foreign key has taken it away, and its trigger comes after this one. Without one in the cache it is what the last event left.
+-- Where the body changed after the last event, what that event left is kept with it first: the tombstone's image no longer tells.
 -- Fires: after delete on dms.Document, once a statement, after TR_Document_Delete: triggers of a kind fire by name.
 CREATE FUNCTION dms.bury_image() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER
@@ -8,6 +9,16 @@ SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off S
 DECLARE
     floor bigint := nullif(current_setting('dms.entered_at', true), '');
 BEGIN
+    INSERT INTO dms.DocumentImage (ChangeVersion, DocumentId, IsDelete, BodyBefore, BodyAfter)
+    SELECT event.ChangeVersion, deleted.DocumentId, false, waiting.BodyBefore, waiting.BodyBefore
+    FROM deleted
+    CROSS JOIN LATERAL (
+        SELECT BodyBefore FROM dms.DocumentImage
+        WHERE DocumentId = deleted.DocumentId AND ChangeVersion = 9223372036854775807 OFFSET 0) AS waiting
+    CROSS JOIN LATERAL (  -- unless it was pruned
+        SELECT ChangeVersion FROM dms.DocumentChangeEvent
+        WHERE ChangeVersion = greatest(deleted.ContentVersion, deleted.IdentityVersion) AND DocumentId = deleted.DocumentId OFFSET 0) AS event
+    ON CONFLICT (ChangeVersion, DocumentId) DO NOTHING;  -- it changed the body, and has an image
     INSERT INTO dms.DocumentImage (ChangeVersion, DocumentId, IsDelete, BodyBefore, BodyAfter)
     SELECT tombstone.ChangeVersion, deleted.DocumentId, true, waiting.BodyBefore, NULL
     FROM deleted
