@@ -71,23 +71,11 @@ class FileCheckpoint:
 
     def save(self, token: str) -> None:
         """Keeps a token. Raises Unavailable where it cannot, such as on a full disk; the file then holds the one before."""
-        folder, name = self.path.parent, None
         try:
-            handle, name = tempfile.mkstemp(prefix=f".{self.path.name}.", dir=folder)
-            with os.fdopen(handle, "w", encoding="ascii") as file:
-                file.write(token + "\n")
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(name, self.path)
-        except BaseException as error:
-            if name is not None:
-                with suppress(OSError):
-                    os.unlink(name)
-            if isinstance(error, OSError):
-                remedy = "the page's events come again, once there is room and the right to write"
-                raise Unavailable(f"checkpoint {self.path} cannot be written ({error.strerror or error})", remedy) from error
-            raise
-        _flush(folder)
+            _replace(self.path, token + "\n")
+        except OSError as error:
+            remedy = "the page's events come again, once there is room and the right to write"
+            raise Unavailable(f"checkpoint {self.path} cannot be written ({error.strerror or error})", remedy) from error
 
     def _refused(self, remedy: str) -> InvalidRequest:
         return InvalidRequest("checkpoint", str(self.path), remedy)
@@ -147,6 +135,22 @@ def blamed(error: InvalidRequest, checkpoint: object, loaded: str | None) -> Inv
     if error.parameter != "token" or loaded is None or error.value != loaded:
         return error
     return InvalidRequest("checkpoint", str(checkpoint), f"the token in it is refused: {error.remedy}")
+
+
+def _replace(path: Path, text: str) -> None:
+    """Replaces a file as a whole, once the new one is on the disk. Raises OSError, and leaves nothing beside it."""
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="ascii") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(name, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(name)
+        raise
+    _flush(path.parent)
 
 
 def _flush(folder: Path) -> None:

@@ -1,8 +1,8 @@
 -- sql/sqlserver/queries/verify_state.sql: the sequence, and what must lie below it.
 -- Gives: source (sequence, a journal's name, or consumer and its name), lowest, newest, newest_at, floor, pruned_at; null where there is
 -- none. newest_at is text, for verify_documents and verify_tombstones to compare with: a time of the driver's has fewer digits than a row's,
--- and all rows of a statement may have the same. In this order, so that no writer makes it look wrong: the floors, since pruning raises them with what it removes; the rows; the
--- sequence, which is above whatever was seen before.
+-- and all rows of a statement may have the same. In this order, so that no writer makes it look wrong: the floors, since pruning raises
+-- them with what it removes; the rows; the sequence, which is above whatever was seen before.
 -- Plan:  both ends of each journal's primary key.
 SET NOCOUNT ON;
 DECLARE @state TABLE (
