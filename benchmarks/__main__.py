@@ -1,4 +1,4 @@
-"""Measure pages, writes, options, prunes, plans, extracts, feeds and events, both sides in one run: `python -m benchmarks all`."""
+"""Measure pages, writes, options, prunes, plans, hubs, extracts, feeds, events, both sides in one run: `python -m benchmarks`."""
 
 import argparse
 from collections.abc import Callable
@@ -6,7 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from benchmarks import arrow, context, database, feed, option, page, plan, prune, report, ring, write
+from benchmarks import arrow, context, database, feed, hub, option, page, plan, prune, report, ring, track, write
 from benchmarks.facts import Facts
 from benchmarks.report import Table
 
@@ -51,6 +51,9 @@ def main() -> None:
         if asked.what in ("context", "all"):
             costs = context.Options(asked.rows, asked.singles, asked.repeat, own_command(asked, "context", "rows", "singles"))
             measured(url, asked, "context", costs, context.measure)
+        if asked.what in ("track", "all"):
+            tracks = track.Options(asked.rows, asked.singles, asked.repeat, own_command(asked, "track", "rows", "singles"))
+            measured(url, asked, "track", tracks, track.measure)
         if asked.what in ("prune", "all"):
             command = own_command(asked, "prune", "pruned", "batch_size", "pause", "writers", "partitions")
             prunes = prune.Options(asked.pruned, asked.batch_size, asked.pause, asked.writers, asked.repeat, command)
@@ -66,6 +69,10 @@ def main() -> None:
         if asked.what in ("plan", "all"):
             command = own_command(asked, "plan", "planned", "crowd", "parts")
             measured(url, asked, "plan", plan.Options(asked.planned, asked.crowd, asked.parts, asked.repeat, command), plan.measure)
+        if asked.what in ("hub", "all"):
+            command = own_command(asked, "hub", "write/referrers", "renames", "page_size")
+            hubs = hub.Options(asked.referrers, asked.renames, asked.page_size, asked.repeat, command)
+            measured(url, asked, "hub", hubs, hub.measure)
         if asked.what in ("extract", "all"):
             from benchmarks import extract  # needs Spark, which the others do without
 
@@ -110,7 +117,7 @@ def own_command(asked: argparse.Namespace, what: str, *names: str) -> str:
 def parser() -> argparse.ArgumentParser:
     """The defaults are the sizes that README's figures were taken at."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=main.__doc__)
-    measures = ("page", "option", "write", "context", "prune", "plan", "extract", "feed", "arrow", "ring", "all")
+    measures = ("page", "option", "write", "context", "prune", "plan", "hub", "extract", "feed", "arrow", "ring", "track", "all")
     parser.add_argument("what", choices=measures, nargs="?", default="all")
     parser.add_argument("--url", help="SQLAlchemy URL of a PostgreSQL that may create databases (default: embedded)")
     parser.add_argument("--repeat", type=positive, default=5, help="runs of each measure; the median is reported")
@@ -128,7 +135,7 @@ def parser() -> argparse.ArgumentParser:
     pages.add_argument("--keep", action="store_true", help="keep the database, and use it again if it was kept (--url)")
     renames = parser.add_argument_group("option")
     renames.add_argument("--parents", type=positive, default=100_000, help="documents that refer to the renamed one")
-    writes = parser.add_argument_group("write and context")
+    writes = parser.add_argument_group("write, context and track")
     writes.add_argument("--rows", type=positive, default=100_000, help="rows of a bulk statement")
     writes.add_argument("--singles", type=positive, default=1_000, help="single-row transactions of a run, 2 or more")
     writes.add_argument("--mixed-rows", type=positive, default=20_000, help="rows of case 15b's large statement")
@@ -149,6 +156,9 @@ def parser() -> argparse.ArgumentParser:
     plans.add_argument("--planned", type=positive, default=10_000_000, help="events of the skewed journal")
     plans.add_argument("--crowd", type=positive, default=1_000_000, help="documents that refer to the renamed one")
     plans.add_argument("--parts", type=positive, default=32, help="parts to cut it in")
+    hubs = parser.add_argument_group("hub")
+    hubs.add_argument("--referrers", type=positive, default=20_000, help="documents that refer to the renamed one")
+    hubs.add_argument("--renames", type=positive, default=60, help="transactions that rename it")
     extracts = parser.add_argument_group("extract")
     extracts.add_argument("--extracted", type=positive, default=1_000_000, help="documents to extract")
     return parser

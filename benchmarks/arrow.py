@@ -13,12 +13,13 @@ import dmsjournal as dj
 from benchmarks import database, prune
 from benchmarks.facts import Facts, facts
 from benchmarks.report import Table
-from dmsjournal import migrating, statements
+from dmsjournal.database import sql
 from dmsjournal.events import arrow, shapes
-from dmsjournal.events.arrow.reading import JOURNAL_SCHEMA
+from dmsjournal.events.arrow.reader import JOURNAL_SCHEMA
 from dmsjournal.events.encoding import encoder
-from dmsjournal.events.jsonl import FeedRecord, Key, State
-from dmsjournal.windows import Cursor
+from dmsjournal.events.jsonl import FeedRecord, Key, StateRecord
+from dmsjournal.model.windows import Cursor
+from dmsjournal.schema import migrate
 
 encode = encoder(in_order=True)
 
@@ -37,7 +38,7 @@ class Options:
 def measure(url: str, options: Options) -> tuple[list[Table], Facts]:
     """The table, seconds a row; raises AssertionError where both ways do not give the same rows."""
     table = Table("into Arrow, a row", ("row by row", "by column"), (("row by row", "by column"),))
-    migrating.upgrade(url)
+    migrate.upgrade(url)
     prune.build(url, options.events)
     journal: dict[str, Callable[[], list[pa.RecordBatch]]] = {
         "row by row": lambda: list(_journal_rows(url)),
@@ -70,7 +71,7 @@ def _journal_rows(url: str) -> Iterator[pa.RecordBatch]:
     """What read_journal gives, by way of a dictionary a row."""
     with dj.connect(url) as journal:
         newest = journal.versions().newest
-    statement = statements.query("postgres", "journal_rows")
+    statement = sql.query("postgres", "events/journal_rows")
     at = Cursor.before(0)
     with database.connect(url) as connection:
         while True:
@@ -122,6 +123,6 @@ def _event(number: int) -> FeedRecord:
         type="CREATE" if is_new else "UPDATE",
         timestamp=datetime(2026, 1, 11, tzinfo=UTC),
         change_version=number,
-        item_state=State(None if is_new else body, body),
+        item_state=StateRecord(None if is_new else body, body),
         transaction_id=number,
     )

@@ -15,7 +15,7 @@ from benchmarks import database
 from benchmarks.facts import Facts, facts
 from benchmarks.report import Table
 from benchmarks.write import Ids, Range, Writer
-from dmsjournal import migrating
+from dmsjournal.schema import migrate
 
 VARIANTS: dict[str, tuple[str, ...]] = {"core": (), "off": (), "unset": ("context",), "said": ("context",), "images": ("images",)}
 BULK = ("insert_bodies", "update_content", "update_bodies", "delete_documents")
@@ -62,9 +62,9 @@ def measure(url: str, options: Options) -> tuple[list[Table], Facts]:
 @contextmanager
 def _writer(url: str, variant: str) -> Iterator[Writer]:
     with database.scratch(url, f"dmsjournal_benchmark_context_{variant}", keep=False) as own:
-        migrating.upgrade(own, options=VARIANTS["unset"] + VARIANTS["images"] if variant == "off" else VARIANTS[variant])
+        migrate.upgrade(own, options=VARIANTS["unset"] + VARIANTS["images"] if variant == "off" else VARIANTS[variant])
         if variant == "off":
-            migrating.downgrade(own, without=VARIANTS["unset"] + VARIANTS["images"])
+            migrate.downgrade(own, without=VARIANTS["unset"] + VARIANTS["images"])
         settings = {"dmsjournal.context": SAID} if variant == "said" else {}
         with database.connect(own, prepare=True, search_path="dms", **settings) as connection:
             database.script(connection, "write/resource_keys")

@@ -9,7 +9,7 @@ from types import MappingProxyType
 import sqlalchemy as sa
 from sqlalchemy.pool import NullPool
 
-from dmsjournal.embedded import EmbeddedPostgres
+from dmsjournal.testing.embedded import EmbeddedPostgres
 
 SQL = Path(__file__).parent / "sql"
 LOGICAL = {"wal_level": "logical", "max_replication_slots": "4"}  # for benchmarks/feed.py: it has writers log more

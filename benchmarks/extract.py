@@ -25,12 +25,12 @@ from benchmarks import database
 from benchmarks.facts import Facts, facts
 from benchmarks.prune import build
 from benchmarks.report import Table
-from dmsjournal import migrating
-from dmsjournal.spark.extracting import Request, extract
+from dmsjournal.model.windows import Window
+from dmsjournal.schema import migrate
+from dmsjournal.spark.dataframes import read
+from dmsjournal.spark.extract import ExtractRequest, extract
 from dmsjournal.spark.jdbc import jdbc_options
-from dmsjournal.spark.reading import read
 from dmsjournal.spark.session import local_session
-from dmsjournal.windows import Window
 
 
 @dataclass(frozen=True)
@@ -49,15 +49,15 @@ def measure(url: str, options: Options) -> tuple[list[Table], Facts]:
         ("planned", "extract", "plain", "COPY"),
         (("planned", "plain"), ("planned", "COPY"), ("extract", "plain"), ("extract", "COPY")),
     )
-    migrating.upgrade(url)
+    migrate.upgrade(url)
     build(url, options.documents)
     spark = local_session("dmsjournal benchmark")
-    tenth, whole = Request(min=0, max=options.documents // 10), Request(min=0, max=options.documents)
+    tenth, whole = ExtractRequest(min=0, max=options.documents // 10), ExtractRequest(min=0, max=options.documents)
     try:
         _timed(partial(_extract, spark, url, tenth))  # what the first job costs alone
         few = _memory(spark)
         for repetition in range(options.repeat):
-            for name, request in (("a window", whole), ("in full", Request(full=True))):
+            for name, request in (("a window", whole), ("in full", ExtractRequest(full=True))):
                 variants: dict[str, Callable[[Path], None]] = {
                     "planned": partial(_planned, spark, url, request),
                     "extract": partial(_extract, spark, url, request),
@@ -88,11 +88,11 @@ def _timed(work: Callable[[Path], None]) -> float:
         shutil.rmtree(parent)
 
 
-def _extract(spark: SparkSession, url: str, request: Request, folder: Path) -> None:
+def _extract(spark: SparkSession, url: str, request: ExtractRequest, folder: Path) -> None:
     extract(url, folder, lambda: spark, request, body=False)
 
 
-def _planned(spark: SparkSession, url: str, request: Request, folder: Path) -> None:
+def _planned(spark: SparkSession, url: str, request: ExtractRequest, folder: Path) -> None:
     window = None if request.full else Window(request.min, request.max)
     with read(spark, url, window=window, full=request.full) as reading:
         reading.changes().write.parquet(f"file://{folder}")

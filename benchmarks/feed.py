@@ -19,8 +19,8 @@ from benchmarks.context import SAID
 from benchmarks.facts import Facts, facts
 from benchmarks.report import Table
 from benchmarks.write import Ids, Writer
-from dmsjournal import migrating
 from dmsjournal.events import arrow
+from dmsjournal.schema import migrate
 
 SLOT = "dmsjournal_benchmark"
 WAYS = ("feed", "with bodies", "to Arrow", "journal to Arrow", "slot")
@@ -43,7 +43,7 @@ def measure(url: str, options: Options) -> tuple[list[Table], Facts]:
     ratios = tuple((way, "slot") for way in WAYS[:-1])
     event = Table("reading, an event", WAYS, ratios)
     pages = Table("pages a second", WAYS, (), unit="pages/s")
-    migrating.upgrade(url, options=["images", "context"])
+    migrate.upgrade(url, options=["images", "context"])
     with database.connect(url) as connection, dj.connect(url) as journal:
         connection.exec_driver_sql("DROP PUBLICATION IF EXISTS dmsjournal_benchmark")
         database.script(connection, "feed/publish")

@@ -13,7 +13,8 @@ import dmsjournal as dj
 from benchmarks import database, page
 from benchmarks.facts import Facts, facts
 from benchmarks.report import Table
-from dmsjournal import filling, migrating, statements
+from dmsjournal.database import sql
+from dmsjournal.schema import fill, migrate
 
 OPTION = "max_dep_identity_version"
 
@@ -38,8 +39,8 @@ def measure(url: str, options: Options) -> tuple[list[Table], Facts]:
         connection.execute(database.query("option/parents"), {"child_id": child, "parents": options.parents})
         row = renames.row(f"identity change of a child with {options.parents:,} parents", options.command)
         row.add("without", _rename(url, child, with_option=False))
-        migrating.upgrade(url, options=[OPTION])
-        filling.fill(url, OPTION, batch_size=10_000)
+        migrate.upgrade(url, options=[OPTION])
+        fill.fill(url, OPTION, batch_size=10_000)
         connection.exec_driver_sql("VACUUM ANALYZE dms.Document")
         row.add("with the option", _rename(url, child, with_option=True))
         with dj.connect(url) as journal:
@@ -69,7 +70,7 @@ def _measure_pages(window: page.Window, table: Table, options: Options, size: in
 def _stored_versions(window: page.Window, after: page.Change) -> list[page.Change]:
     binds = {"resource_key_id": page.RESOURCE, "after_version": after[0], "after_id": after[1]}
     binds |= {"max_version": window.last, "page_size": window.page_size}
-    rows = window.connection.execute(statements.query("postgres", "change_page_stored"), binds).all()
+    rows = window.connection.execute(sql.query("postgres", "read/change_page_stored"), binds).all()
     assert rows[0].is_exact
     return [(row.change_version, row.document_id) for row in rows if row.change_version is not None]
 

@@ -1,7 +1,7 @@
 """How long a page of changes takes, by its place in the window and the window's size; and a whole window, two ways.
 
 Variants, all over the same history in one database: `published` (benchmarks/sql/published), `stored` (the physical
-limit), `ours` (sql/postgres/queries/change_page.sql on the same connection as those two) and `API`, which is `ours`
+limit), `ours` (sql/postgres/queries/read/change_page.sql on the same connection as those two) and `API`, which is `ours`
 through `change_page`: the same page plus the reading of the horizon.
 """
 
@@ -15,7 +15,8 @@ import dmsjournal as dj
 from benchmarks import database
 from benchmarks.facts import Facts, facts
 from benchmarks.report import Table
-from dmsjournal import migrating, statements
+from dmsjournal.database import sql
+from dmsjournal.schema import migrate
 
 RESOURCE = 20  # of the history: a quarter of the documents, refers to all other resources
 RESOURCE_KEY = dj.ResourceKey("Benchmark", f"Resource{RESOURCE}", "1.0")
@@ -71,7 +72,7 @@ def prepare(url: str, options: Options) -> None:
         database.script(connection, "history/parameters")
         connection.execute(database.query("history/set_parameters"), numbers)
         database.script(connection, "history/build")
-        migrating.upgrade(url)
+        migrate.upgrade(url)
         for schema in ("published", "stored"):
             database.create_baseline(url, schema)
         for schema in ("published", "stored", "dms"):
@@ -157,7 +158,7 @@ class Window:
         version, document = after or self.start
         binds = {"resource_key_id": RESOURCE, "after_version": version, "after_id": document}
         binds |= {"max_version": self.last, "page_size": self.page_size}
-        rows = self.connection.execute(statements.query("postgres", "change_page"), binds).all()
+        rows = self.connection.execute(sql.query("postgres", "read/change_page"), binds).all()
         changes = [(row.change_version, row.document_id) for row in rows if row.change_version is not None]
         return changes, None if rows[0].scanned_version is None else (rows[0].scanned_version, rows[0].scanned_id)
 

@@ -11,7 +11,7 @@ import dmsjournal as dj
 from benchmarks import database
 from benchmarks.facts import Facts, facts
 from benchmarks.report import Table
-from dmsjournal import migrating
+from dmsjournal.schema import migrate
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ def measure(url: str, options: Options) -> tuple[list[Table], Facts]:
         f"largest part, {options.planned:,} skewed events", ("strides", "plan"), (("strides", "plan"),), unit="times the mean"
     )
     cost = Table("the plan itself", ("seconds",), ())
-    migrating.upgrade(url)
+    migrate.upgrade(url)
     with database.connect(url, session_replication_role="replica") as connection, dj.connect(url) as journal:
         database.script(connection, "plan/resources")
         connection.execute(database.query("plan/events"), {"events": options.planned})

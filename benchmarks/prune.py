@@ -22,7 +22,7 @@ from benchmarks import database
 from benchmarks.facts import Facts, facts
 from benchmarks.report import Table
 from benchmarks.write import writer
-from dmsjournal import migrating
+from dmsjournal.schema import migrate
 
 CHUNK = 100_000  # documents of a statement
 
@@ -43,7 +43,7 @@ def measure(url: str, options: Options) -> tuple[list[Table], Facts]:
     """The tables of the prune itself (an event; the longest batch), and of the writers' updates."""
     cost = Table(f"prune of {options.pruned:,} events", ("seconds",), ())
     updates = Table(f"a content update, {options.writers} sessions", ("alone", "beside a prune"), (("alone", "beside a prune"),))
-    migrating.upgrade(url)
+    migrate.upgrade(url)
     build(url, options.pruned)
     seconds = 1.0
     with dj.connect(url) as journal, writing(url, options) as count, timing(journal) as longest:
@@ -67,9 +67,9 @@ def measure(url: str, options: Options) -> tuple[list[Table], Facts]:
 
 def measure_dropped(url: str, options: Options, cost: Table, events: int) -> None:
     """A row of `cost`: the prune of a journal whose events are all in one part, in a database of its own; its longest statement."""
-    migrating.upgrade(url)
+    migrate.upgrade(url)
     build(url, events)
-    migrating.upgrade(url, options=["partitions"])
+    migrate.upgrade(url, options=["partitions"])
     with dj.connect(url) as journal:
         journal.partitions.ensure(versions=events, ahead=1)
         newest = journal.versions().newest
@@ -134,5 +134,5 @@ def timing(journal: dj.Journal, first: str = "begin", last: str = "commit") -> I
         return found
 
     for name, listener in ((first, begin), (last, end)):
-        sa.event.listen(journal._pool, name, listener)
+        sa.event.listen(journal.database.pool, name, listener)
     yield taken

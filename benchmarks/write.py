@@ -19,7 +19,7 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from benchmarks import database
 from benchmarks.facts import Facts, facts
 from benchmarks.report import Table
-from dmsjournal import migrating
+from dmsjournal.schema import migrate
 
 SCHEMAS = {"none": "bare", "published": "published", "ours": "dms"}
 BULK = ("insert_documents", "update_content", "update_identity", "insert_edges", "delete_edges")
@@ -94,7 +94,7 @@ def measure(url: str, options: Options) -> tuple[list[Table], Facts]:
     mixed = Table("one session, ours", ("fresh session", "same session"), (("same session", "fresh session"),))
     for schema in ("bare", "published"):
         database.create_baseline(url, schema)
-    migrating.upgrade(url)
+    migrate.upgrade(url)
     ids = Ids()
     with ExitStack() as stack:
         writers = {variant: stack.enter_context(writer(url, schema)) for variant, schema in SCHEMAS.items()}

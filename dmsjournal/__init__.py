@@ -1,16 +1,11 @@
 """dmsjournal: which documents of a resource changed between two versions, exactly."""
 
-from dmsjournal.batches import Created, Unchanged, Updated, Upserted
-from dmsjournal.cascading import Deleted
-from dmsjournal.consumers import Consumer
-from dmsjournal.contexts import Context
-from dmsjournal.deletes import Delete
-from dmsjournal.deriving import Derived
-from dmsjournal.documents import Document, Reference
-from dmsjournal.effects import Effect, Effects
+from dmsjournal.database.fingerprints import Fingerprint
 from dmsjournal.errors import (
     AdoptionRefused,
+    AdoptionStopped,
     CheckpointExpired,
+    CommitUnknown,
     DatabaseRefused,
     DeadLettersFull,
     HistoryDiverged,
@@ -23,6 +18,7 @@ from dmsjournal.errors import (
     ServiceRefused,
     Unavailable,
     UnknownReference,
+    UnreadableEvent,
     UnsupportedCapability,
 )
 from dmsjournal.feed import (
@@ -32,6 +28,8 @@ from dmsjournal.feed import (
     Beginning,
     DatabaseCheckpoint,
     Deduplicator,
+    Effect,
+    Effects,
     EntireCollection,
     FeedCapabilities,
     FeedEvent,
@@ -51,24 +49,33 @@ from dmsjournal.feed import (
     PhysicalPartition,
     open_feed,
 )
-from dmsjournal.fingerprints import Fingerprint
-from dmsjournal.images import Image
 from dmsjournal.journal import Journal, connect
-from dmsjournal.key_changes import KeyChange
-from dmsjournal.pages import Change, ChangePage
-from dmsjournal.planning import DocumentRange, Plan, SnapshotPlan, SubWindow
-from dmsjournal.pruning import Pruned, PrunedJournal
-from dmsjournal.resources import ResourceKey
-from dmsjournal.status import Status
-from dmsjournal.stored import StoredDocument
-from dmsjournal.verifying import Finding, Repair, Verification
-from dmsjournal.windows import ChangeVersions, Cursor, Window
-from dmsjournal.writing import WriteTransaction
+from dmsjournal.model.documents import Document, Reference
+from dmsjournal.model.resources import ResourceKey
+from dmsjournal.model.windows import ChangeVersions, Cursor, Window
+from dmsjournal.operate.consumers import Consumer
+from dmsjournal.operate.prune import Pruned, PrunedJournal
+from dmsjournal.operate.status import Status
+from dmsjournal.operate.tracking import Tracked, TrackedTable
+from dmsjournal.operate.verify import Finding, Repair, Verification
+from dmsjournal.read.contexts import Context
+from dmsjournal.read.deletes import Delete
+from dmsjournal.read.derived import Derived
+from dmsjournal.read.documents import StoredDocument
+from dmsjournal.read.images import Image
+from dmsjournal.read.key_changes import KeyChange
+from dmsjournal.read.pages import Change, ChangePage
+from dmsjournal.read.plan import DocumentRange, Plan, SnapshotPlan, SubWindow
+from dmsjournal.util.version import VERSION
+from dmsjournal.write.cascade import Deleted
+from dmsjournal.write.transaction import WriteTransaction
+from dmsjournal.write.upsert import Created, Unchanged, Updated, Upserted
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 __all__ = [
     "AdoptionRefused",
+    "AdoptionStopped",
     "AfterVersion",
     "AsyncFeedIterator",
     "AtTime",
@@ -77,6 +84,7 @@ __all__ = [
     "ChangePage",
     "ChangeVersions",
     "CheckpointExpired",
+    "CommitUnknown",
     "Consumer",
     "Context",
     "Created",
@@ -132,9 +140,12 @@ __all__ = [
     "Status",
     "StoredDocument",
     "SubWindow",
+    "Tracked",
+    "TrackedTable",
     "Unavailable",
     "Unchanged",
     "UnknownReference",
+    "UnreadableEvent",
     "UnsupportedCapability",
     "Updated",
     "Upserted",

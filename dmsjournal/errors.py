@@ -6,15 +6,14 @@ A driver's exception never leaves bare: it is the `__cause__` of one of these. N
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from dmsjournal.adopting import Finding
-    from dmsjournal.resources import ResourceKey
+from dataclasses import dataclass
+from typing import ClassVar
 
 
 class JournalError(Exception):
-    """The root of every error that dmsjournal raises."""
+    """The root of every error that dmsjournal raises. `code` is what the portable change feed calls it."""
+
+    code: ClassVar[str] = "PROVIDER_ERROR"
 
 
 class InvalidRequest(JournalError):
@@ -23,6 +22,8 @@ class InvalidRequest(JournalError):
     `others` are parameters that `parameter` does not go together with, or one of which is needed in its place. A remedy names a
     parameter in backticks, unless it is a word that is nothing else: the command line names its options instead.
     """
+
+    code = "INVALID_REQUEST"
 
     def __init__(self, parameter: str, value: object, remedy: str, *, others: Sequence[str] = ()) -> None:
         super().__init__(parameter, value, remedy)
@@ -39,6 +40,8 @@ class InvalidRequest(JournalError):
 class CheckpointExpired(JournalError):
     """The window or token reaches to or below the floor: events in it have been pruned, or are older than the installation."""
 
+    code = "CHECKPOINT_EXPIRED"
+
     def __init__(self, requested: int, oldest: int) -> None:
         super().__init__(requested, oldest)
         self.requested, self.oldest = requested, oldest
@@ -53,6 +56,8 @@ class CheckpointExpired(JournalError):
 class HistoryDiverged(JournalError):
     """The checkpoint remembers what the database no longer holds: it was restored to an earlier state."""
 
+    code = "CHECKPOINT_EXPIRED"
+
     def __init__(self, checkpoint: int, newest: int) -> None:
         super().__init__(checkpoint, newest)
         self.checkpoint, self.newest = checkpoint, newest
@@ -66,6 +71,8 @@ class HistoryDiverged(JournalError):
 
 class UnsupportedCapability(JournalError):
     """This database or installation cannot do what was asked for."""
+
+    code = "UNSUPPORTED_CAPABILITY"
 
     def __init__(self, capability: str, remedy: str) -> None:
         super().__init__(capability, remedy)
@@ -103,15 +110,41 @@ class MigrationRefused(JournalError):
         return f"{self.reason}; nothing was changed. {self.remedy}"
 
 
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """What was found about `subject` before an adoption, and what to do about it."""
+
+    subject: str
+    found: str
+    remedy: str
+
+    def __str__(self) -> str:
+        return f"{self.subject}: {self.found}. {self.remedy}"
+
+
 class AdoptionRefused(JournalError):
     """Something stands in the way of an adoption; `obstacles` is the whole list, each with `subject`, `found` and `remedy`."""
 
-    def __init__(self, obstacles: Sequence[Finding]) -> None:
+    def __init__(self, obstacles: Sequence[Obstacle]) -> None:
         super().__init__(obstacles)
         self.obstacles = list(obstacles)
 
     def __str__(self) -> str:
         return f"{len(self.obstacles)} in the way of the adoption: " + "; ".join(map(str, self.obstacles))
+
+
+class AdoptionStopped(JournalError):
+    """A step of an adoption failed. `done` of `steps` steps came before it and stay; `step` is its name, `reason` what it met."""
+
+    def __init__(self, step: str, done: int, steps: int, reason: str) -> None:
+        super().__init__(step, done, steps, reason)
+        self.step, self.done, self.steps, self.reason = step, done, steps, reason
+
+    def __str__(self) -> str:
+        return (
+            f"step {self.done + 1} of {self.steps}, `{self.step}`, failed, and the {self.done} before it stay: {self.reason}. "
+            "Mend that and run `dmsjournal adopt` again to go on, or go back with `dmsjournal adopt --abandon`"
+        )
 
 
 class ReferencedDocument(JournalError):
@@ -128,7 +161,9 @@ class ReferencedDocument(JournalError):
 class UnknownReference(JournalError):
     """A document refers to one that does not exist."""
 
-    def __init__(self, referrer: str, resource: ResourceKey, key_values: Mapping[str, object]) -> None:
+    code = "NOT_FOUND"
+
+    def __init__(self, referrer: str, resource: object, key_values: Mapping[str, object]) -> None:
         super().__init__(referrer, resource, key_values)
         self.referrer, self.resource, self.key_values = referrer, resource, key_values
 
@@ -139,7 +174,11 @@ class UnknownReference(JournalError):
 
 
 class Unavailable(JournalError):
-    """The database did not answer, or asked for another try; nothing of the transaction was kept. Safe to retry."""
+    """The database did not answer, or asked for another try; nothing of the transaction was kept. Safe to retry.
+
+    What is the same when it is done again, such as the move of a consumer or a batch of a prune, may have been kept. Any other
+    write whose COMMIT was not answered is CommitUnknown.
+    """
 
     def __init__(self, reason: str, remedy: str = "try again") -> None:
         super().__init__(reason, remedy)
@@ -149,19 +188,54 @@ class Unavailable(JournalError):
         return f"{self.reason}: {self.remedy}"
 
 
+class CommitUnknown(JournalError):
+    """The connection was lost while the transaction was committed: all of it was kept, or nothing was. Not safe to retry.
+
+    `reason` is what the driver said. Journal.retry looks what became of the transaction.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return (
+            f"the connection was lost during the commit ({self.reason}), so all of the transaction was kept or nothing was: "
+            "look whether its changes are there before you write them again, or write with Journal.retry, which looks"
+        )
+
+
 class DatabaseRefused(JournalError):
     """The database refused a statement for a reason that is none of the others.
 
-    `code` is the SQLSTATE on PostgreSQL, the error's number on SQL Server. `refused` says what was refused where that is known: the
-    "login" or a "right".
+    `sqlstate` is the SQLSTATE on PostgreSQL, the error's number on SQL Server. `refused` says what was refused where that is known:
+    the "login" or a "right".
     """
 
-    def __init__(self, code: str | None, message: str, remedy: str, *, refused: str | None = None) -> None:
-        super().__init__(code, message, remedy)
-        self.code, self.message, self.remedy, self.refused = code, message, remedy, refused
+    def __init__(self, sqlstate: str | None, message: str, remedy: str, *, refused: str | None = None) -> None:
+        super().__init__(sqlstate, message, remedy)
+        self.sqlstate, self.message, self.remedy, self.refused = sqlstate, message, remedy, refused
 
     def __str__(self) -> str:
-        return f"{self.message} ({self.code}): {self.remedy}" if self.code else f"{self.message}: {self.remedy}"
+        return f"{self.message} ({self.sqlstate}): {self.remedy}" if self.sqlstate else f"{self.message}: {self.remedy}"
+
+
+class UnreadableEvent(JournalError):
+    """The database cannot give the key or the body of one event; it can give what comes before and after.
+
+    `column` is KeyValues or DocumentJson. `change_version` is None where a document was read as it is now.
+    """
+
+    def __init__(self, document_id: int, column: str, reason: str, change_version: int | None = None) -> None:
+        super().__init__(document_id, column, reason, change_version)
+        self.document_id, self.column, self.reason, self.change_version = document_id, column, reason, change_version
+
+    def __str__(self) -> str:
+        at = "" if self.change_version is None else f" at version {self.change_version}"
+        return (
+            f"{self.column} of document {self.document_id}{at} cannot be read ({self.reason}): shorten it or delete the document, "
+            "or pass the event by with --pass-unreadable, in Python connect(url, unreadable=…); see docs/dba/limits.md"
+        )
 
 
 class ServiceRefused(JournalError):
@@ -173,6 +247,7 @@ class ServiceRefused(JournalError):
     def __init__(self, status: int, problem: str | None, detail: str, remedy: str) -> None:
         super().__init__(status, problem, detail, remedy)
         self.status, self.problem, self.detail, self.remedy = status, problem, detail, remedy
+        self.code = "NOT_FOUND" if problem == "not-found" else type(self).code  # type: ignore[misc]  # one error's own
 
     def __str__(self) -> str:
         return f"{self.detail} ({self.status}{'' if self.problem is None else f' {self.problem}'}): {self.remedy}"

@@ -1,6 +1,6 @@
 """Prunes the journals of the database in DMSJOURNAL_URL, once. For cron; see docs/operator/prune.md.
 
-15 3 * * *  DMSJOURNAL_URL=… python jobs/prune_journals.py --older-than 90d --keep-at-least 100000 --max-runtime 2h
+python jobs/prune_journals.py --older-than 90d --keep-at-least 100000 --max-runtime 2h
 """
 
 import argparse
@@ -10,7 +10,9 @@ import sys
 from datetime import timedelta
 
 import dmsjournal as dj
-from dmsjournal import durations, pruning
+from dmsjournal.operate import prune
+from dmsjournal.util import durations
+from dmsjournal.util.printable import printable
 
 logger = logging.getLogger("dmsjournal.jobs.prune_journals")
 
@@ -33,10 +35,10 @@ def main(arguments: list[str] | None = None) -> int:
                 max_runtime=_duration("max_runtime", asked.max_runtime),
             )
     except dj.JournalError as error:
-        logger.error("%s", error)
+        logger.error("%s", printable(str(error)))
         return 1
     if pruned.held_by is not None:
-        logger.warning("stopped at version %d: %s", pruned.through, pruned.held_by)
+        logger.warning("stopped at version %d: %s", pruned.through, printable(str(pruned.held_by)))
     if not pruned.finished:
         logger.warning("not finished in time: the next run goes on")
     return 0
@@ -50,7 +52,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description="Prune the journals of the database in DMSJOURNAL_URL, once.")
     parser.add_argument("--older-than", metavar="AGE", help="delete what is older, such as 90d")
     parser.add_argument("--keep-at-least", type=int, metavar="N", help="the newest N document events stay, whatever their age")
-    parser.add_argument("--batch-size", type=int, default=pruning.BATCH_SIZE, metavar="N", help="rows to delete in one transaction")
+    parser.add_argument("--batch-size", type=int, default=prune.BATCH_SIZE, metavar="N", help="rows to delete in one transaction")
     parser.add_argument("--pause", default="5ms", metavar="TIME", help="wait so long after each batch, such as 100ms")
     parser.add_argument("--max-runtime", metavar="TIME", help="stop after so long, such as 2h")
     parser.add_argument("--log-level", default="info", choices=("debug", "info", "warning", "error"))

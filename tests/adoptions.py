@@ -15,13 +15,13 @@ import pytest
 import sqlalchemy as sa
 
 import dmsjournal as dj
-from dmsjournal import adopting
+from dmsjournal.schema import adopt as adoptions
 
 ROOT = Path(__file__).parents[1]
 
 
-def adopt(url: str, **options: Any) -> adopting.Adoption:
-    return adopting.adopt(url, **{"batch_size": 7, "lock_timeout": "1s"} | options)
+def adopt(url: str, **options: Any) -> adoptions.Adoption:
+    return adoptions.adopt(url, **{"batch_size": 7, "lock_timeout": "1s"} | options)
 
 
 class Stopped(Exception):
@@ -31,7 +31,7 @@ class Stopped(Exception):
 def run_until(url: str, name: str, **options: Any) -> None:
     """Runs an adoption up to the step, which does not begin."""
 
-    def stop(step: adopting.Step, rows: int) -> None:
+    def stop(step: adoptions.AdoptionStep, rows: int) -> None:
         if step.name == name:
             raise Stopped
 
@@ -41,14 +41,14 @@ def run_until(url: str, name: str, **options: Any) -> None:
 
 KILLED = """
 import os, signal, sys
-from dmsjournal import adopting
+from dmsjournal.schema import adopt
 left = int(sys.argv[2])
 def count(step, rows):
     global left
     left -= 1
     if left == 0:
         os.kill(os.getpid(), signal.SIGKILL)
-adopting.adopt(sys.argv[1], batch_size=9, lock_timeout="1s", progress=count)
+adopt.adopt(sys.argv[1], batch_size=9, lock_timeout="1s", progress=count)
 """
 
 
@@ -83,15 +83,15 @@ class Copy:
 
 def interrupting(monkeypatch: pytest.MonkeyPatch, query: str, act: Callable[[], None]) -> None:
     """Has something happen in the middle of a batch, just before it runs the query, once."""
-    execute, done = adopting.Session.execute, []
+    execute, done = adoptions.Session.execute, []
 
-    def first_act(session: Any, name: str, **binds: object) -> Any:
+    def first_act(session: Any, name: str, /, **binds: object) -> Any:
         if name == query and not done:
             done.append(True)
             act()
         return execute(session, name, **binds)
 
-    monkeypatch.setattr(adopting.Session, "execute", first_act)
+    monkeypatch.setattr(adoptions.Session, "execute", first_act)
 
 
 @contextmanager

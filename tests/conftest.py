@@ -7,6 +7,7 @@ import itertools
 import os
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
@@ -19,7 +20,7 @@ import sqlalchemy as sa
 
 if TYPE_CHECKING:
     import dmsjournal as dj
-    from dmsjournal.embedded import EmbeddedPostgres
+    from dmsjournal.testing.embedded import EmbeddedPostgres
     from tests.consumer import Consumer
     from tests.sqlserver.server import SqlServer
 
@@ -74,7 +75,7 @@ class PostgresServer:
 
     @cached_property
     def _migrated(self) -> str:
-        from dmsjournal.migrating import upgrade
+        from dmsjournal.schema.migrate import upgrade
 
         self._execute("CREATE DATABASE migrated TEMPLATE template0")
         upgrade(self.embedded.url("migrated"))
@@ -103,7 +104,7 @@ class PostgresServer:
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[PostgresServer]:
     """The worker's own server, of the binaries in DMSJOURNAL_TEST_POSTGRES_BIN if it is set."""
-    from dmsjournal.embedded import EmbeddedPostgres
+    from dmsjournal.testing.embedded import EmbeddedPostgres
 
     bin_dir = os.environ.get("DMSJOURNAL_TEST_POSTGRES_BIN")
     with folder_in_memory() as folder, EmbeddedPostgres(folder, settings=SETTINGS, bin_dir=bin_dir) as embedded:
@@ -195,6 +196,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if numbers["passed"] | not_held:
         failed = f", {len(not_held)} with a test that failed: {', '.join(sorted(not_held))}" if not_held else ""
         terminalreporter.line(f"acceptance list: {len(numbers['passed'] - not_held)} numbers covered{failed}")
-    wanting = [report for report in terminalreporter.getreports("skipped") if "no SQL Server" in str(report.longrepr)]
-    if wanting:
-        terminalreporter.line(f"{len(wanting)} tests were skipped for want of a SQL Server")
+    for reason, count in reasons_of(terminalreporter.getreports("skipped")):
+        terminalreporter.line(f"SKIPPED [{count}] {reason}")
+
+
+def reasons_of(skipped: list[pytest.TestReport]) -> list[tuple[str, int]]:
+    """Each reason with its number of tests, the most frequent first. `pytest -rs` shows where each test is."""
+    reasons = (report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr) for report in skipped)
+    return Counter(" ".join(reason.removeprefix("Skipped: ").split()) for reason in reasons).most_common()

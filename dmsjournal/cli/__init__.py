@@ -5,27 +5,28 @@ Alembic, Spark, rich's tables and bars are imported by the commands that use the
 
 # --help shows the commands in this order.
 # isort: off
-from dmsjournal.cli import installing, adopting, loading, reading, feeding, delivering, planning
-from dmsjournal.cli import watching, verifying, pruning, partitioning
-from dmsjournal.cli import extracting
-from dmsjournal.cli import serving
-from dmsjournal.cli import demonstrating
+from dmsjournal.cli import install, adopt, track, load, read, feed, deliver, plan
+from dmsjournal.cli import status, verify, prune, partitions
+from dmsjournal.cli import extract
+from dmsjournal.cli import serve
+from dmsjournal.cli import demo
 from dmsjournal.cli.base import app
 
 __all__ = [
-    "adopting",
+    "adopt",
     "app",
-    "delivering",
-    "demonstrating",
-    "extracting",
-    "feeding",
-    "installing",
-    "loading",
-    "partitioning",
-    "planning",
-    "pruning",
-    "reading",
-    "serving",
-    "verifying",
-    "watching",
+    "deliver",
+    "demo",
+    "extract",
+    "feed",
+    "install",
+    "load",
+    "partitions",
+    "plan",
+    "prune",
+    "read",
+    "serve",
+    "status",
+    "track",
+    "verify",
 ]

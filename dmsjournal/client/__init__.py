@@ -3,8 +3,8 @@
 Source: docs/http/client.md.
 """
 
-from dmsjournal.client.asynchronous import AsyncClient
-from dmsjournal.client.blocking import Client
+from dmsjournal.client.async_client import AsyncClient
+from dmsjournal.client.client import Client
 from dmsjournal.client.items import ListedDelete, ListedDocument, ListedKeyChange
 
 __all__ = ["AsyncClient", "Client", "ListedDelete", "ListedDocument", "ListedKeyChange"]

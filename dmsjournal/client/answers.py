@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from dmsjournal import statements
 from dmsjournal.client.calls import Call
 from dmsjournal.errors import (
     CheckpointExpired,
@@ -20,9 +19,11 @@ from dmsjournal.errors import (
     NotInstalled,
     ServiceRefused,
     Unavailable,
+    UnreadableEvent,
     UnsupportedCapability,
 )
-from dmsjournal.retry_after import seconds_of
+from dmsjournal.util.json import decoded
+from dmsjournal.util.retry_after import seconds_of
 
 _T = TypeVar("_T")
 
@@ -33,8 +34,12 @@ _REMEDIES = {
     403: "the token does not allow it: ask the service's operator",
     404: "look whether the URL is the service's",
 }
-_UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, RecursionError)  # msgspec's are ValueErrors
+# msgspec 0.19 to 0.21: its errors are no ValueError
+_UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, RecursionError, msgspec.MsgspecError)
 _SHOWN = re.compile(r"""(?P<value>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^:]*): (?P<remedy>.*)""", re.DOTALL)
+
+
+LARGEST_ANSWER = 256 * 1024 * 1024  # bytes, decompressed
 
 
 class Later(Exception):
@@ -45,12 +50,29 @@ class Later(Exception):
         self.error, self.seconds = error, seconds
 
 
+def too_large(status: int) -> ServiceRefused:
+    """The error of an answer that would fill this program's memory."""
+    return ServiceRefused(
+        status,
+        None,
+        f"the answer has more than {LARGEST_ANSWER} bytes",
+        "ask for smaller pages (page_size), or see what answers there",
+    )
+
+
+def undecodable(status: int, error: Exception) -> ServiceRefused:
+    """The error of an answer whose compression is broken."""
+    return ServiceRefused(
+        status, None, f"the answer cannot be decompressed ({error})", "see what stands between here and the service"
+    )
+
+
 def value_of(call: Call[_T], status: int, headers: Mapping[str, str], content: bytes) -> _T:
     """What a call gives. Raises Later, JournalError."""
     if status != 200:
         raise _raised(status, headers, content)
     try:
-        return call.read(statements.decoded(content), headers)
+        return call.read(decoded(content), headers)
     except _UNREADABLE as error:
         detail = f"the answer is none of the service's ({type(error).__name__})"
         raise ServiceRefused(
@@ -83,8 +105,8 @@ def _known(name: str, problem: Mapping[str, Any], detail: str) -> JournalError |
 def _problem(content: bytes) -> dict[str, Any]:
     """The problem document, empty where the answer is none."""
     try:
-        found = statements.decoded(content)
-    except (ValueError, RecursionError):
+        found = decoded(content)
+    except (ValueError, RecursionError, msgspec.MsgspecError):
         return {}
     return found if isinstance(found, dict) and str(found.get("type", "")).startswith(_NAMESPACE) else {}
 
@@ -106,6 +128,10 @@ def _versions(problem: Mapping[str, Any], first: str, second: str) -> tuple[int,
     return msgspec.convert((problem[first], problem[second]), tuple[int, int])
 
 
+def _version(value: object) -> int | None:
+    return None if value is None else int(str(value))
+
+
 def _unsupported(problem: Mapping[str, Any], detail: str) -> UnsupportedCapability:
     capability = str(problem.get("capability") or "it")
     return UnsupportedCapability(capability, detail.removeprefix(f"{capability}: "))
@@ -120,6 +146,9 @@ _ERRORS: Mapping[str, Callable[[Mapping[str, Any], str], JournalError]] = {
         problem.get("found"), problem.get("needed", "a newer one"), problem.get("command", "upgrade")
     ),
     "database-refused": lambda _, detail: DatabaseRefused(None, "the service's database refused", detail),
+    "unreadable-event": lambda problem, detail: UnreadableEvent(
+        int(problem["document_id"]), str(problem["column"]), "as the service says", _version(problem.get("change_version"))
+    ),
     "unavailable": lambda _, detail: Unavailable(detail),
     "busy": lambda _, detail: Unavailable(detail),
     "too-many-requests": lambda _, detail: Unavailable(detail),

@@ -6,28 +6,26 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import dmsjournal
 from dmsjournal.client import calls
 from dmsjournal.client.calls import Call, ListPage
 from dmsjournal.client.items import ListedDelete, ListedDocument, ListedKeyChange
 from dmsjournal.errors import InvalidRequest, ServiceRefused, UnsupportedCapability
 from dmsjournal.feed.capabilities import FeedCapabilities
 from dmsjournal.feed.database import capabilities
-from dmsjournal.feed.pacing import Pace
 from dmsjournal.feed.pages import FeedPage
 from dmsjournal.feed.providers import check_supported
 from dmsjournal.feed.requests import FeedRequest
-from dmsjournal.journal import checked_window
-from dmsjournal.loopback import is_loopback
-from dmsjournal.resources import ResourceKey
-from dmsjournal.spelling import path_of
-from dmsjournal.windows import Window, checked_size
+from dmsjournal.model.resource_paths import path_of
+from dmsjournal.model.resources import ResourceKey
+from dmsjournal.model.windows import Window, checked_size, checked_window
+from dmsjournal.util.backoff import Backoff
+from dmsjournal.util.loopback import is_loopback
+from dmsjournal.util.version import VERSION
 
 if TYPE_CHECKING:
     import httpx
 
-    from dmsjournal.effects import Effects
-    from dmsjournal.feed.events import FeedEvent
+    from dmsjournal.feed.events import Effects, FeedEvent
 
 MOST = 10_000  # items of a page
 _LONGEST_POLL = 60.0
@@ -41,7 +39,8 @@ class Base:
     `allow_http`. `resources` names paths that the service has a map for: {ResourceKey(…): "ed-fi/staffs"}. `timeout` is seconds
     for a connection, and for each piece of an answer. A service that does not answer, or asks for time, is asked again for
     `patience` seconds. `long_poll` is how many seconds, 60 at most, the service waits for an event before it answers that there
-    is none. `options` are httpx's own, such as `verify`, `proxy`, `transport`. Raises InvalidRequest, UnsupportedCapability.
+    is none. `options` are httpx's own, such as `verify`, `proxy`, `transport`. Threads may share a Client; an AsyncClient is of one
+    event loop. Raises InvalidRequest, UnsupportedCapability.
     """
 
     def __init__(
@@ -63,7 +62,7 @@ class Base:
             raise InvalidRequest("token", "***", "a token is letters, digits, - and _")
         self._paths = dict(resources or {})
         self._timeout, self._patience, self._long_poll = timeout, patience, long_poll
-        headers = {"user-agent": f"dmsjournal/{dmsjournal.__version__}"}
+        headers = {"user-agent": f"dmsjournal/{VERSION}"}
         if token is not None:
             headers["authorization"] = f"Bearer {token}"
         self._options = {"base_url": self._url, "headers": headers, "follow_redirects": False, **options}
@@ -80,8 +79,8 @@ class Base:
         """Raises UnsupportedCapability: the service does not tell them."""
         raise self.feed_capabilities.lack_of("effects")
 
-    def _waits(self) -> Pace:
-        return Pace(0.2, 5.0)
+    def _waits(self) -> Backoff:
+        return Backoff(0.2, 5.0)
 
     def _seconds(self, call: Call[Any]) -> httpx.Timeout:
         import httpx
@@ -96,9 +95,10 @@ class Base:
     def _documents(self, resource: ResourceKey, window: Window | None, size: int) -> Call[ListPage[ListedDocument]]:
         return calls.listed(self._path(resource), window, checked_size("page_size", size, MOST), calls.document_of)
 
-    def _deletes(self, resource: ResourceKey, window: Window, size: int) -> Call[ListPage[ListedDelete]]:
+    def _deletes(self, resource: ResourceKey, window: Window, size: int, *, reused_keys: bool) -> Call[ListPage[ListedDelete]]:
         path = f"{self._path(resource)}/deletes"
-        return calls.listed(path, window, checked_size("page_size", size, MOST), calls.delete_of)
+        more = {"reusedKeys": "true"} if reused_keys else {}
+        return calls.listed(path, window, checked_size("page_size", size, MOST), calls.delete_of, more)
 
     def _key_changes(self, resource: ResourceKey, window: Window, size: int) -> Call[ListPage[ListedKeyChange]]:
         path = f"{self._path(resource)}/keyChanges"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote
@@ -14,14 +14,14 @@ import msgspec
 from dmsjournal.client.items import ListedDelete, ListedDocument, ListedKeyChange
 from dmsjournal.errors import InvalidRequest
 from dmsjournal.events.jsonl import FeedRecord
-from dmsjournal.feed.events import FeedEvent, FeedEventType, FeedKey, ItemState
+from dmsjournal.feed.events import Effects, FeedEvent, FeedEventType, FeedKey, ItemState
 from dmsjournal.feed.pages import ChildPartition, FeedDiagnostics, FeedPage
 from dmsjournal.feed.partitions import FeedPartition
 from dmsjournal.feed.requests import FeedRequest
-from dmsjournal.feed.scopes import FeedScope, LogicalPartition, PhysicalPartition
+from dmsjournal.feed.scopes import FeedScope, LogicalPartition, PhysicalPartition, text_of_key
 from dmsjournal.feed.starts import AfterVersion, AtTime, FromToken, Now
-from dmsjournal.resources import ResourceKey
-from dmsjournal.windows import ChangeVersions, Window
+from dmsjournal.model.resources import ResourceKey
+from dmsjournal.model.windows import ChangeVersions, Window
 
 _T = TypeVar("_T")
 _U = TypeVar("_U")
@@ -58,21 +58,33 @@ def versions() -> Call[ChangeVersions]:
     )
 
 
-def listed(path: str, window: Window | None, size: int, item: Callable[[Any], _U]) -> Call[ListPage[_U]]:
-    """The first page of a list. Without a window: all there is."""
-    params: dict[str, str | int] = {"limit": size}
+def listed(
+    path: str, window: Window | None, size: int, item: Callable[[Any], _U], more: Params | None = None
+) -> Call[ListPage[_U]]:
+    """The first page of a list, with `more` parameters. Without a window: all there is."""
+    params: dict[str, str | int] = {"limit": size, **(more or {})}
     if window is not None:
         params |= {"minChangeVersion": window.min or 0}
         if window.max is not None:
             params |= {"maxChangeVersion": window.max}
+    return _list_page(path, params, None, set(), item)
+
+
+def _list_page(
+    path: str, params: Params, token: str | None, read_before: set[str], item: Callable[[Any], _U]
+) -> Call[ListPage[_U]]:
+    """The page of a token. Its answer is none of the service's if it names a page that was read before: a walk would never end."""
 
     def read(answer: Any, headers: Mapping[str, str]) -> ListPage[_U]:
-        token = headers.get("next-page-token")
-        following = None if token is None else replace(first, params={**params, "pageToken": token})
-        return ListPage([item(each) for each in answer], following)
+        if token is not None:
+            read_before.add(token)
+        following = headers.get("next-page-token")
+        if following in read_before:
+            raise ValueError("the next page is one that was read before")
+        items = [item(each) for each in answer]
+        return ListPage(items, None if following is None else _list_page(path, params, following, read_before, item))
 
-    first = Call(path, params, read)
-    return first
+    return Call(path, params if token is None else {**params, "pageToken": token}, read)
 
 
 def document(path: str, document_uuid: UUID) -> Call[ListedDocument]:
@@ -105,13 +117,26 @@ def feed_page(request: FeedRequest, seconds: float) -> Call[FeedPage]:
         "scope": _scope(request.scope),
         **_start(request),
     }
+    if not request.contexts:
+        params["contexts"] = "false"
+    if request.indirect:
+        params["indirect"] = "true"
+    if request.effects:
+        params["effects"] = "true"
     if request.filters.types is not None:
         params["types"] = ",".join(sorted(request.filters.types))
     if request.filters.resources is not None:
         params["resources"] = ",".join(sorted(map(_named, request.filters.resources)))
     if seconds:
         params["long_poll_ms"] = round(seconds * 1000)
-    return Call("/feed", params, lambda answer, _: page_of(answer), seconds)
+
+    def read(answer: Any, _: Mapping[str, str]) -> FeedPage:
+        page = page_of(answer, request.effects)
+        if page.token == params.get("token") and not (page.idle or page.partition_retired):
+            raise ValueError("the page's token is the one that was asked with, and there is more")
+        return page
+
+    return Call("/feed", params, read, seconds)
 
 
 def partitions() -> Call[list[FeedPartition]]:
@@ -126,10 +151,10 @@ def partitions() -> Call[list[FeedPartition]]:
     return Call("/feed/partitions", {}, read)
 
 
-def page_of(answer: dict[str, Any]) -> FeedPage:
-    """A page as the service writes it."""
+def page_of(answer: dict[str, Any], with_effects: bool = False) -> FeedPage:
+    """A page as the service writes it. `with_effects`: they were asked for."""
     return FeedPage(
-        events=[_event(msgspec.convert(event, FeedRecord)) for event in answer["events"]],
+        events=[_event(msgspec.convert(event, FeedRecord), with_effects) for event in answer["events"]],
         token=answer["token"],
         idle=answer["idle"],
         partition_retired=answer["partition_retired"],
@@ -147,17 +172,20 @@ def path_for(path: str) -> str:
     return f"/data/v3/{quote(project, safe='')}/{quote(name, safe='')}"
 
 
-def _event(record: FeedRecord) -> FeedEvent:
+def _event(record: FeedRecord, with_effects: bool) -> FeedEvent:
     state, key = record.item_state, record.key
     return FeedEvent(
         event_id=record.event_id,
-        key=FeedKey(key.document_uuid, key.key_values, key.document_id),
+        key=FeedKey(key.document_uuid, key.key_values, key.document_id, key.old_key_values),
         resource=record.resource,
         type=FeedEventType(record.type),
         timestamp=record.timestamp,
         change_version=record.change_version,
         item_state=None if state is None else ItemState(after=state.after, before=state.before),
         transaction_id=record.transaction_id,
+        context=record.context,
+        indirect_of=record.indirect_of,
+        effects=(record.effects or Effects()) if with_effects else None,
     )
 
 
@@ -180,6 +208,8 @@ def _scope(scope: FeedScope) -> str:
             return f"partition:{id_}"
         case LogicalPartition(None, document_id):
             return f"document:{document_id}"
+        case LogicalPartition(resource, _, key) if resource is not None and key is not None:
+            return f"key:{_named(resource)}:{text_of_key(key)}"
         case LogicalPartition(resource, _) if resource is not None:
             return f"resource:{_named(resource)}"
     return "all"

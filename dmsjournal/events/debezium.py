@@ -13,7 +13,9 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from dmsjournal.events.cdc.models import CdcEvent
+from dmsjournal.events.cdc.conversion import INDIRECT
+from dmsjournal.events.cdc.models import CdcEvent, FieldChange
+from dmsjournal.events.differences import differences
 from dmsjournal.events.models import EventModel, Int64, Json
 
 Op = Literal["c", "u", "d", "r"]
@@ -22,7 +24,11 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class DebeziumSource(EventModel):
-    """Where and when the change was made. `schema` and `table` are the project's and the resource's names."""
+    """Where and when the change was made. `schema` and `table` are the project's and the resource's names.
+
+    `key_changes` is there where the event changed the document's key: by path, what `before` and `after` do not show.
+    `indirect_of` is there in an indirect change: the id of the event that it comes from.
+    """
 
     version: str
     connector: str
@@ -37,6 +43,8 @@ class DebeziumSource(EventModel):
     sequence: Int64
     event_id: str
     entity_id: str
+    key_changes: dict[str, FieldChange] | None = None
+    indirect_of: str | None = None
 
 
 class DebeziumEvent(EventModel):
@@ -66,10 +74,27 @@ class DebeziumEvent(EventModel):
             sequence=event.sequence_number,
             event_id=event.event_id,
             entity_id=str(event.entity.entity_id),
+            **_key_changes(event),
+            **_indirect_of(event),
             **times,
         )
         operation = event.operation
         return cls(before=operation.before, after=operation.after, source=source, op=_OPS[operation.type], **times)
+
+
+def _key_changes(event: CdcEvent) -> dict[str, Any]:
+    """The changed fields that are not the body's."""
+    operation = event.operation
+    body = set()
+    if operation.before is not None and operation.after is not None:
+        body = {change.path for change in differences(operation.before, operation.after)}
+    found = {path: change for path, change in (operation.changed_field_values or {}).items() if path not in body}
+    return {"key_changes": found} if found else {}
+
+
+def _indirect_of(event: CdcEvent) -> dict[str, Any]:
+    found = (event.metadata.custom_fields or {}).get(INDIRECT)
+    return {INDIRECT: found} if isinstance(found, str) else {}
 
 
 def key(event: CdcEvent) -> dict[str, str]:

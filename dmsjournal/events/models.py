@@ -7,9 +7,9 @@ from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from dmsjournal import statements
 from dmsjournal.errors import InvalidRequest
 from dmsjournal.events.encoding import checked_json, encoder
+from dmsjournal.util.json import decoded
 
 
 def _as_time(value: object) -> object:
@@ -39,7 +39,7 @@ class EventModel(BaseModel):
     def from_json(cls, text: str | bytes) -> Self:
         """The inverse of `to_json`. Raises InvalidRequest, which says where the text is not of the format."""
         try:
-            return cls.model_validate(statements.decoded(text))
+            return cls.model_validate(decoded(text))
         except ValidationError as error:
             first = error.errors(include_url=False, include_context=False)[0]
             where = ".".join(map(str, first["loc"])) or "event"

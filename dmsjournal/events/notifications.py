@@ -29,13 +29,15 @@ import os
 import struct
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar
 from zlib import crc32
 
-from dmsjournal.errors import InvalidRequest, Unavailable, UnsupportedCapability
+from dmsjournal.errors import InvalidRequest
+from dmsjournal.util.files import NO_LINK, held
+from dmsjournal.util.iteration import raises_again
 
 SIZE = 64  # bytes of a notification, of a slot, and of each part of the head: a cache line
 _MAGIC = b"dmsjring"
@@ -137,8 +139,9 @@ class _Ring:
         with contextlib.ExitStack() as opened:
             self.capacity, self._map = _mapped(self.path)
             opened.callback(self._map.close)
-            self._lock = _locked(self.path, self._side)
-            opened.pop_all()
+            lock = self.path.with_name(f"{self.path.name}.{self._side}")
+            opened.enter_context(held(lock, f"the {self._side}'s side of {self.path}"))
+            self._opened = opened.pop_all()
         self._bytes = memoryview(self._map)
         self._words: Any = self._bytes.cast("Q")
         slots = range(_LINES * SIZE, len(self._map), SIZE)
@@ -161,8 +164,7 @@ class _Ring:
             return
         for view in (*self._views, self._words, self._bytes):
             view.release()
-        self._map.close()
-        os.close(self._lock)
+        self._opened.close()
 
     def _is_whole(self, number: int) -> bool:
         """Whether the slot of a number holds it, all of it; then `_read` is its copy."""
@@ -251,7 +253,8 @@ class NotificationConsumer(_Ring):
             pause = min(pause * 1.1, 0.001)
         return found
 
-    def drain(self, seconds: float = 0.0) -> Iterator[NotificationRef]:
+    @raises_again
+    def drain(self, seconds: float = 0.0) -> Generator[NotificationRef]:
         """What was not committed yet, until none has come for so long; each is committed when the next is asked for.
 
         What a loop was at when it was killed comes again, and so does what was taken before without a commit.
@@ -273,7 +276,7 @@ class NotificationConsumer(_Ring):
 def _mapped(path: Path) -> tuple[int, mmap.mmap]:
     """The capacity of a ring and its file, mapped. Raises InvalidRequest for a file that is none."""
     try:
-        with path.open("r+b") as file:
+        with open(path, "r+b", opener=lambda name, flags: os.open(name, flags | NO_LINK)) as file:
             head = file.read(_HEAD.size)
             size = file.seek(0, os.SEEK_END)
             magic, of_format, capacity = _HEAD.unpack(head.ljust(_HEAD.size, b"\0"))
@@ -282,21 +285,3 @@ def _mapped(path: Path) -> tuple[int, mmap.mmap]:
             return capacity, mmap.mmap(file.fileno(), size)
     except OSError as error:
         raise InvalidRequest("path", str(path), f"no ring can be opened there ({error.strerror}): create it first") from error
-
-
-def _locked(path: Path, side: str) -> int:
-    """A lock on one side of a ring, which ends with its process. Raises Unavailable where another one has it."""
-    try:
-        import fcntl
-    except ImportError as error:  # Windows
-        raise UnsupportedCapability("a notification ring", "it needs the file locks of Linux or macOS") from error
-    try:
-        descriptor = os.open(f"{path}.{side}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        raise InvalidRequest("path", str(path), f"no ring can be opened there ({error.strerror}): create it first") from error
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        os.close(descriptor)
-        raise Unavailable(f"another process is the {side} of {path}", "a ring has one of each: end it first") from error
-    return descriptor

@@ -8,10 +8,13 @@ from enum import Enum
 from typing import Any, Literal, Protocol
 from uuid import UUID, uuid5
 
-from dmsjournal import statements
 from dmsjournal.errors import InvalidRequest
-from dmsjournal.resources import ResourceKey
-from dmsjournal.windows import MAX_VERSION
+from dmsjournal.feed.events import Effects
+from dmsjournal.model.differences import Difference, changed
+from dmsjournal.model.resources import ResourceKey
+from dmsjournal.model.windows import MAX_VERSION
+from dmsjournal.util.json import canonical_json
+from dmsjournal.util.json import rows as json_rows
 
 Operation = Literal["CREATE", "UPDATE", "DELETE"]
 
@@ -28,9 +31,11 @@ class EventKey(Protocol):
     def key_values(self) -> Mapping[str, Any] | None: ...
     @property
     def document_id(self) -> int | None: ...
+    @property
+    def old_key_values(self) -> Mapping[str, Any] | None: ...
 
 
-class ItemState(Protocol):
+class ItemStateLike(Protocol):
     """The document's JSON before and after the change; None where it is not known, or where there was no document."""
 
     @property
@@ -55,11 +60,15 @@ class FeedEventLike(Protocol):
     @property
     def change_version(self) -> int: ...
     @property
-    def item_state(self) -> ItemState | None: ...
+    def item_state(self) -> ItemStateLike | None: ...
     @property
     def transaction_id(self) -> int | None: ...
     @property
     def context(self) -> Mapping[str, Any] | None: ...
+    @property
+    def effects(self) -> Effects | None: ...
+    @property
+    def indirect_of(self) -> UUID | None: ...
 
 
 def operation_of(event: FeedEventLike) -> Operation:
@@ -89,12 +98,23 @@ def key_of(event: FeedEventLike) -> Any:
     return _plain(event.key.key_values)
 
 
+def old_key_of(event: FeedEventLike) -> Any:
+    """The key values before the event as JSON has them; None where the event did not change them, or where they are not known."""
+    return _plain(event.key.old_key_values)
+
+
+def changes_of(event: FeedEventLike) -> tuple[Difference, ...] | None:
+    """The fields of the body and of the key that an update changed; None where that is not known."""
+    before, after = images_of(event)
+    return changed(before, after, old_key_of(event), key_of(event))
+
+
 def entity_id(document_uuid: UUID | None, resource: ResourceKey, named: object) -> UUID:
     """The uuid, or one made of the resource and of what names the document in it."""
     if document_uuid is not None:
         return document_uuid
-    text = statements.rows([str(resource), named])
-    return uuid5(_NO_UUID, statements.canonical_json(text.encode()).decode())
+    text = json_rows([str(resource), named])
+    return uuid5(_NO_UUID, canonical_json(text.encode()).decode())
 
 
 def images_of(event: FeedEventLike) -> tuple[Any, Any]:

@@ -6,8 +6,8 @@ Source: docs/python/feed.md, and docs/how-it-works.md, The feed.
 from dmsjournal.feed.async_iterators import AsyncFeedIterator
 from dmsjournal.feed.capabilities import FeedCapabilities
 from dmsjournal.feed.checkpoints import Checkpoint, DatabaseCheckpoint, FileCheckpoint
-from dmsjournal.feed.deduplicating import Deduplicator
-from dmsjournal.feed.events import FeedEvent, FeedEventType, FeedKey, ItemState
+from dmsjournal.feed.deduplication import Deduplicator
+from dmsjournal.feed.events import Effect, Effects, FeedEvent, FeedEventType, FeedKey, ItemState
 from dmsjournal.feed.iterators import FeedIterator
 from dmsjournal.feed.pages import ChildPartition, FeedDiagnostics, FeedPage
 from dmsjournal.feed.partitions import FeedPartition, bucket_of, readable
@@ -25,6 +25,8 @@ __all__ = [
     "ChildPartition",
     "DatabaseCheckpoint",
     "Deduplicator",
+    "Effect",
+    "Effects",
     "EntireCollection",
     "FeedCapabilities",
     "FeedDiagnostics",

@@ -15,7 +15,8 @@ class FeedCapabilities:
 
     `retention` is how long events are kept, None where that is up to who prunes. `history_check` says that a token notices a
     restore to an earlier state; `item_state_before` and `contexts`, that events carry these where there were any; `effects`, that
-    the provider's effects() tells what else changed. The others are named by what they let a request ask for.
+    the provider's effects() tells what else changed; `indirect`, that documents which changed with what they refer to have events.
+    The others are named by what they let a request ask for.
     """
 
     entire_collection: bool
@@ -34,6 +35,7 @@ class FeedCapabilities:
     history_check: bool
     document_uuids: bool
     retention: timedelta | None = None
+    indirect: bool = False
     remedies: Mapping[str, str] = field(default_factory=dict)
 
     def need(self, capability: str) -> None:

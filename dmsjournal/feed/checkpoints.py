@@ -6,19 +6,16 @@ Anything with `load` and `save` will do for an iterator; these two ship.
 from __future__ import annotations
 
 import os
-import tempfile
-from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from dmsjournal.errors import CheckpointExpired, InvalidRequest, Unavailable
 from dmsjournal.feed.database import place_of_token
 from dmsjournal.feed.requests import FeedRequest
 from dmsjournal.feed.starts import Beginning
 from dmsjournal.feed.tokens import LONGEST, cursor_of
-
-if TYPE_CHECKING:
-    from dmsjournal.journal import Journal
+from dmsjournal.model.windows import Cursor
+from dmsjournal.util.files import write_whole
 
 
 class Checkpoint(Protocol):
@@ -29,6 +26,9 @@ class Checkpoint(Protocol):
 
     def save(self, token: str) -> None:
         """Keeps a token in place of the one before, so that a crash leaves one of the two."""
+
+
+AsyncCheckpoint: TypeAlias = Any  # a Checkpoint whose methods may be coroutines
 
 
 class FileCheckpoint:
@@ -72,7 +72,7 @@ class FileCheckpoint:
     def save(self, token: str) -> None:
         """Keeps a token. Raises Unavailable where it cannot, such as on a full disk; the file then holds the one before."""
         try:
-            _replace(self.path, token + "\n")
+            write_whole(self.path, f"{token}\n".encode("ascii"))
         except OSError as error:
             remedy = "the page's events come again, once there is room and the right to write"
             raise Unavailable(f"checkpoint {self.path} cannot be written ({error.strerror or error})", remedy) from error
@@ -81,13 +81,34 @@ class FileCheckpoint:
         return InvalidRequest("checkpoint", str(self.path), remedy)
 
 
+class TokenStore(Protocol):
+    """Registered consumers, which keep tokens. `Journal.consumers` is one."""
+
+    def load_token(self, name: str) -> str | None:
+        """The token of a consumer, None where it is not registered."""
+
+    def save_token(self, name: str, token: str, cursor: Cursor) -> None:
+        """Keeps a token, and the cursor that it stands for."""
+
+
+class HasConsumers(Protocol):
+    """A source whose database registers consumers. A Journal is one."""
+
+    @property
+    def consumers(self) -> TokenStore:
+        """Its consumers."""
+
+    def feed_start(self, request: FeedRequest) -> str:
+        """The token of where a request starts; see Journal.feed_start."""
+
+
 class DatabaseCheckpoint:
     """A checkpoint in the database that is read: a registered consumer, at which prunes stop (docs/operator/consumers.md).
 
     The consumer is registered when the first token is saved. It needs the rights of one that tells how far it has read.
     """
 
-    def __init__(self, journal: Journal, name: str) -> None:
+    def __init__(self, journal: HasConsumers, name: str) -> None:
         self._journal, self._consumers, self.name = journal, journal.consumers, name
 
     def __str__(self) -> str:
@@ -135,29 +156,3 @@ def blamed(error: InvalidRequest, checkpoint: object, loaded: str | None) -> Inv
     if error.parameter != "token" or loaded is None or error.value != loaded:
         return error
     return InvalidRequest("checkpoint", str(checkpoint), f"the token in it is refused: {error.remedy}")
-
-
-def _replace(path: Path, text: str) -> None:
-    """Replaces a file as a whole, once the new one is on the disk. Raises OSError, and leaves nothing beside it."""
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="ascii") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(name, path)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(name)
-        raise
-    _flush(path.parent)
-
-
-def _flush(folder: Path) -> None:
-    """The folder's entry to the disk, where the system can."""
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

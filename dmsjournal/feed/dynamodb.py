@@ -12,13 +12,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 from uuid import UUID, uuid5
 
 from dmsjournal.errors import CheckpointExpired, DatabaseRefused, InvalidRequest, Unavailable, UnsupportedCapability
 from dmsjournal.feed.capabilities import FeedCapabilities
-from dmsjournal.feed.events import FeedEvent, FeedEventType, FeedKey, ItemState
+from dmsjournal.feed.events import Effects, FeedEvent, FeedEventType, FeedKey, ItemState
 from dmsjournal.feed.pages import ChildPartition, FeedDiagnostics, FeedPage
 from dmsjournal.feed.partitions import FeedPartition, readable
 from dmsjournal.feed.providers import check_supported
@@ -26,10 +26,7 @@ from dmsjournal.feed.requests import FeedRequest, NewItemStateMode
 from dmsjournal.feed.scopes import PhysicalPartition, described
 from dmsjournal.feed.starts import FromToken, Now
 from dmsjournal.feed.tokens import Belonging
-from dmsjournal.resources import ResourceKey
-
-if TYPE_CHECKING:
-    from dmsjournal.effects import Effects
+from dmsjournal.model.resources import ResourceKey
 
 PROVIDER = "dynamodb"
 RETENTION = timedelta(hours=24)
@@ -114,6 +111,7 @@ class DynamoDBFeed:
                 "item_state_required": images,
                 "contexts": "write what caused a change into the item itself",
                 "effects": "write them into the item itself",
+                "indirect": "a stream knows its items alone",
             },
         )
 

@@ -15,13 +15,16 @@ class FeedDiagnostics:
 
     `horizon` is the newest version that could be read. `lag_versions` is how many versions the page ends below it. `lag_seconds` is
     the age, by the provider's clock, of the last event up to there, 0 where nothing was left. `rows_scanned` are the events that
-    were looked at, wanted or not. Portability: None where the provider does not tell.
+    were looked at, wanted or not. `oldest` is the oldest version that is kept. `request_units` is what the provider charges for the
+    page. Portability: None where the provider does not tell.
     """
 
     rows_scanned: int
     horizon: int | None = None
     lag_versions: int | None = None
     lag_seconds: float | None = None
+    oldest: int | None = None
+    request_units: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

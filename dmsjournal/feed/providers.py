@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from importlib import import_module
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from dmsjournal.errors import InvalidRequest
 from dmsjournal.feed.capabilities import FeedCapabilities
-from dmsjournal.feed.events import FeedEvent
+from dmsjournal.feed.events import Effects, FeedEvent
 from dmsjournal.feed.pages import FeedPage
 from dmsjournal.feed.partitions import FeedPartition
 from dmsjournal.feed.requests import FeedRequest
@@ -17,18 +16,7 @@ from dmsjournal.feed.scopes import EntireCollection, LogicalPartition, PhysicalP
 from dmsjournal.feed.starts import AfterVersion, AtTime, FromToken
 from dmsjournal.feed.tokens import cursor_of
 
-if TYPE_CHECKING:
-    from dmsjournal.effects import Effects
-
-GROUP = "dmsjournal.feed_providers"  # the entry points of other packages: a scheme, and a callable that takes the URL
-
-_OURS = {
-    "postgresql": "dmsjournal.journal:connect",
-    "postgres": "dmsjournal.journal:connect",
-    "mssql": "dmsjournal.journal:connect",
-    "sqlserver": "dmsjournal.journal:connect",
-    "dynamodb": "dmsjournal.feed.dynamodb:connect",
-}
+GROUP = "dmsjournal.feed_providers"  # entry points, ours and other packages': a scheme, and a callable that takes the URL
 
 
 @runtime_checkable
@@ -55,6 +43,9 @@ class FeedProvider(Protocol):
         """Gives back what it holds."""
 
 
+AsyncFeedProvider: TypeAlias = Any  # whatever has read_changes, which may be a coroutine
+
+
 def open_feed(url: str) -> FeedProvider:
     """The provider that a URL's scheme names: a database's, dynamodb://, or one that another package brings. Raises InvalidRequest.
 
@@ -62,18 +53,13 @@ def open_feed(url: str) -> FeedProvider:
     scheme.
     """
     scheme = url.partition(":")[0].partition("+")[0] if isinstance(url, str) else ""
-    found: Callable[[str], FeedProvider]
-    if scheme in _OURS:
-        module, _, name = _OURS[scheme].partition(":")
-        found = getattr(import_module(module), name)
-        return found(url)
-    theirs = entry_points(group=GROUP)
-    for point in theirs:
+    known = sorted(entry_points(group=GROUP), key=lambda point: not point.value.startswith("dmsjournal."))  # ours come first
+    for point in known:
         if point.name == scheme:
-            found = point.load()
+            found: Callable[[str], FeedProvider] = point.load()
             return found(url)
-    known = sorted({*_OURS, *(point.name for point in theirs)})
-    raise InvalidRequest("url", scheme, f"no feed is known under this scheme; known are {', '.join(known)}")
+    names = ", ".join(sorted({point.name for point in known}))
+    raise InvalidRequest("url", scheme, f"no feed is known under this scheme; known are {names}")
 
 
 def check_supported(request: object, capabilities: FeedCapabilities) -> FeedRequest:
@@ -89,6 +75,7 @@ def check_supported(request: object, capabilities: FeedCapabilities) -> FeedRequ
         "filters": request.filters.types is not None or request.filters.resources is not None,
         "item_state_included": request.item_state == "INCLUDE_IF_AVAILABLE",
         "item_state_required": request.item_state == "REQUIRE",
+        "indirect": request.indirect,
     }
     for capability, is_asked in asked.items():
         if is_asked:

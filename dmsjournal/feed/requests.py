@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import get_args
 
+import msgspec
+
 from dmsjournal.errors import InvalidRequest
 from dmsjournal.feed.events import FeedEventType
-from dmsjournal.feed.scopes import EntireCollection, FeedScope, named
+from dmsjournal.feed.scopes import EntireCollection, FeedScope, named, resource_of, scope_of
 from dmsjournal.feed.starts import Beginning, StartPosition
-from dmsjournal.resources import ResourceKey
-from dmsjournal.windows import checked_size
+from dmsjournal.feed.tokens import scope_and_filters_of
+from dmsjournal.model.resources import ResourceKey
 
 MAX_PAGE_SIZE = 10_000
 
@@ -61,24 +64,50 @@ class FeedFilter:
             given["types"] = sorted(map(str, self.types))
         if self.resources is not None:
             given["resources"] = sorted(map(named, self.resources))
-        return str(given)
+        return json.dumps(given)
+
+    @classmethod
+    def of(cls, text: str) -> FeedFilter:
+        """The inverse of described. Raises ValueError, InvalidRequest."""
+        given = msgspec.json.decode(text, type=dict[str, list[str]])
+        types, resources = given.get("types"), given.get("resources")
+        return cls(
+            None if types is None else [FeedEventType(each) for each in types],
+            None if resources is None else [resource_of(each) for each in resources],
+        )
+
+
+def carried(token: str) -> tuple[FeedScope, FeedFilter]:
+    """The scope and the filters that a token was made with, as far as it carries them. Raises InvalidRequest."""
+    scope, filters = scope_and_filters_of(token)
+    try:
+        return scope_of(scope), FeedFilter.of(filters)
+    except (ValueError, msgspec.MsgspecError, InvalidRequest) as error:
+        raise InvalidRequest(
+            "token", token, "its scope or its filters make no sense: pass the token of a page, unchanged"
+        ) from error
 
 
 @dataclass(frozen=True, slots=True)
 class FeedRequest:
     """Which events to read: a scope, where to start, and what of each.
 
-    Bounds: `max_page_size` is 1 to 10,000 events; a page may hold fewer before the end, or none. A token goes on with the scope and
-    the filters that it was made with; the rest may change. `contexts`: whether events carry what caused them, where the provider
-    keeps that; it needs the right to read it. Raises InvalidRequest.
+    Bounds: a page holds `max_page_size` events at most, 0 for as many as the provider gives; more than 10,000 are lowered to that.
+    It may hold fewer before the end, or none. A token goes on with the scope and the filters that it was made with; the rest may
+    change. `contexts`: whether events carry what caused them, where the provider keeps that; it needs the right to read it.
+    `effects`: whether events carry what else changed because of them, 100 documents of each at most, where the provider knows that.
+    `indirect`: whether each document has an event, too, whose representation changed because the identity of what it refers to did.
+    Raises InvalidRequest. Portability: not every provider has these (`indirect`).
     """
 
     scope: FeedScope = field(default_factory=EntireCollection)
     start: StartPosition = field(default_factory=Beginning)
-    item_state: NewItemStateMode = NewItemStateMode.OMIT
+    item_state: NewItemStateMode = NewItemStateMode.INCLUDE_IF_AVAILABLE
     max_page_size: int = 500
     filters: FeedFilter = field(default_factory=FeedFilter)
     contexts: bool = True
+    effects: bool = False
+    indirect: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.scope, get_args(FeedScope)):
@@ -89,6 +118,10 @@ class FeedRequest:
             raise InvalidRequest("item_state", self.item_state, f"pass one of {', '.join(NewItemStateMode)}")
         if not isinstance(self.filters, FeedFilter):
             raise InvalidRequest("filters", self.filters, "pass a FeedFilter")
-        if not isinstance(self.contexts, bool):
-            raise InvalidRequest("contexts", self.contexts, "it is true or false")
-        checked_size("max_page_size", self.max_page_size, MAX_PAGE_SIZE)
+        for name in ("contexts", "effects", "indirect"):
+            if not isinstance(getattr(self, name), bool):
+                raise InvalidRequest(name, getattr(self, name), "it is true or false")
+        size = self.max_page_size
+        if isinstance(size, bool) or not isinstance(size, int) or size < 0:
+            raise InvalidRequest("max_page_size", size, "ask for a number of events, 0 for as many as the provider gives")
+        object.__setattr__(self, "max_page_size", min(size or MAX_PAGE_SIZE, MAX_PAGE_SIZE))

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
+import msgspec
+
 from dmsjournal.errors import InvalidRequest
-from dmsjournal.resources import ResourceKey
-from dmsjournal.windows import checked_id
+from dmsjournal.model.documents import as_json
+from dmsjournal.model.resources import ResourceKey
+from dmsjournal.model.windows import checked_id
+from dmsjournal.util.json import canonical_json, decoded
 
 _LONGEST_PARTITION = 256
 
@@ -37,16 +42,25 @@ class PhysicalPartition:
 
 @dataclass(frozen=True, slots=True)
 class LogicalPartition:
-    """The documents of one resource, or one document: give one of the two.
+    """The documents of one resource, or those of a key, or one document: give `resource`, `resource` and `key`, or `document_id`.
 
-    One document's events are looked for among all others': its pages are often empty, and their tokens advance all the same.
+    `key` is a document's own, as JSON's values: its scope has the events of whatever document had it, as of each event; a key
+    change is in the scopes of both keys. Events of a document or a key are looked for among all others': such pages are often
+    empty, and their tokens advance all the same.
     Portability: not every provider has them (`logical_partitions`). Raises InvalidRequest.
     """
 
     resource: ResourceKey | None = None
     document_id: int | None = None
+    key: Mapping[str, object] | None = field(default=None, hash=False)
 
     def __post_init__(self) -> None:
+        if self.key is not None:
+            if not isinstance(self.key, Mapping) or not self.key:
+                raise InvalidRequest("scope.key", self.key, "pass the document's key values, by name")
+            if self.resource is None:
+                raise InvalidRequest("scope.key", self.key, "give the resource of the key, too")
+            canonical_json(as_json("scope.key", self.key))
         if (self.resource is None) == (self.document_id is None):
             raise InvalidRequest("scope", self, "give a resource or a document_id, one of the two")
         if self.resource is not None and not isinstance(self.resource, ResourceKey):
@@ -63,10 +77,42 @@ def described(scope: FeedScope) -> str:
     if isinstance(scope, PhysicalPartition):
         return f"partition {scope.id}"
     if isinstance(scope, LogicalPartition):
-        return f"document {scope.document_id}" if scope.resource is None else f"resource {named(scope.resource)}"
+        if scope.resource is None:
+            return f"document {scope.document_id}"
+        of = "" if scope.key is None else f" key {text_of_key(scope.key)}"
+        return f"resource {named(scope.resource)}{of}"
     return "all"
+
+
+def text_of_key(key: Mapping[str, object]) -> str:
+    """A text that is one key's alone."""
+    return canonical_json(as_json("scope.key", dict(key))).decode()
 
 
 def named(resource: ResourceKey) -> str:
     """A text that is one resource's alone, which str() is not: names that another program wrote may hold a slash."""
     return json.dumps([resource.project_name, resource.resource_name, resource.resource_version])
+
+
+def scope_of(text: str) -> FeedScope:
+    """The inverse of described. Raises ValueError, InvalidRequest."""
+    kind, _, rest = text.partition(" ")
+    match kind:
+        case "all" if text == "all":
+            return EntireCollection()
+        case "partition":
+            return PhysicalPartition(rest)
+        case "document":
+            return LogicalPartition(document_id=int(rest))
+        case "resource":
+            of, keyed, key = rest.partition("] key {")
+            if keyed:
+                return LogicalPartition(resource_of(f"{of}]"), key=decoded("{" + key))
+            return LogicalPartition(resource_of(rest))
+    raise ValueError("no such scope")
+
+
+def resource_of(text: str) -> ResourceKey:
+    """The inverse of named. Raises ValueError, InvalidRequest."""
+    project, name, version = msgspec.json.decode(text, type=tuple[str, str, str])
+    return ResourceKey(project, name, version)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import TypeAlias
 
 from dmsjournal.errors import InvalidRequest
-from dmsjournal.windows import checked_version
+from dmsjournal.model.windows import checked_version
 
 
 @dataclass(frozen=True, slots=True)

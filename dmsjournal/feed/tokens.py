@@ -1,9 +1,10 @@
 """Tokens: a place in a feed as opaque text, that can be stored anywhere and tells where it does not belong.
 
 URL-safe Base64 of JSON without blanks, in this order: {"v": version of the envelope, "p": provider, "r": what it belongs to, "c":
-cursor}. `r` is three prefixes of SHA-256 in hexadecimal, joined by dots: of the database, the scope and the filters. `c` is the
-provider's cursor and, as its last element, a check of all the rest. The check finds what was damaged; it keeps nobody from making a
-token, and whoever may read the feed may read it from anywhere.
+cursor, "o": scope and filters}. `r` is three prefixes of SHA-256 in hexadecimal, joined by dots: of the database, the scope and the
+filters. `c` is the provider's cursor and, as its last element, a check of all the rest. `o` is for a reader who keeps nothing but
+the token; it is left out where all is wanted, or where the token would be too long. The check finds what was damaged; it keeps
+nobody from making a token, and whoever may read the feed may read it from anywhere.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ import msgspec
 from dmsjournal.errors import InvalidRequest
 
 VERSION = 1
-LONGEST = 4096
+LONGEST = 16 * 1024
+_LONGEST_CARRIER = 4096  # of a token that carries its scope and filters: what a registered consumer's column holds
+ALL = ("all", "{}")  # the scope and the filters of a token that carries none
 
 Cursor: TypeAlias = list[int | str | None]
 
@@ -38,8 +41,12 @@ class Belonging:
         return ".".join(_digest(text) for text in (self.database, self.scope, self.filters))
 
     def token(self, cursor: Cursor) -> str:
-        """The token of a place. Raises InvalidRequest where it becomes longer than 4,096 characters."""
-        token = _encoded(_Envelope(VERSION, self.provider, self._fingerprint, cursor))
+        """The token of a place. Raises InvalidRequest where it becomes longer than 16 KiB."""
+        bare = _Envelope(VERSION, self.provider, self._fingerprint, cursor)
+        own = (self.scope, self.filters)
+        token = _encoded(bare if own == ALL else msgspec.structs.replace(bare, o=own))
+        if len(token) > _LONGEST_CARRIER:
+            token = _encoded(bare)
         if len(token) > LONGEST:
             raise InvalidRequest("scope", self.scope, "it has too many partitions for a token: read them one by one")
         return token
@@ -57,16 +64,22 @@ class Belonging:
         return envelope.c
 
 
+def scope_and_filters_of(token: object) -> tuple[str, str]:
+    """The texts of the scope and the filters that a token carries; ALL where it carries none. Raises InvalidRequest."""
+    return _decoded(token).o or ALL
+
+
 def cursor_of(token: object) -> Cursor:
     """The place of a token, wherever it belongs. Raises InvalidRequest for one that is none."""
     return _decoded(token).c
 
 
-class _Envelope(msgspec.Struct, forbid_unknown_fields=True):
+class _Envelope(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     v: int
     p: str
     r: str
     c: list[int | str | None]
+    o: tuple[str, str] | None = None
 
 
 class _Version(msgspec.Struct):

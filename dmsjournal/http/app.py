@@ -3,26 +3,51 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from copy import deepcopy
 from functools import cache
 from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.middleware.cors import CORSMiddleware
+from fastapi.middleware.gzip import GZipMiddleware
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-import dmsjournal
 from dmsjournal.errors import JournalError
-from dmsjournal.http import change_queries, changefeed, feed, operations, problems, status_page
+from dmsjournal.http import (
+    change_queries,
+    changefeed,
+    feed,
+    feed_stream,
+    metadata,
+    oauth,
+    operations,
+    problems,
+    status_page,
+    ticket_routes,
+)
+from dmsjournal.http.access import unknown_resources
+from dmsjournal.http.bounds import Bounds
 from dmsjournal.http.envelope import Envelope
 from dmsjournal.http.service import Service
 from dmsjournal.http.settings import Settings
-from dmsjournal.http.sharing import Recent
+from dmsjournal.http.single_flight import Recent
+from dmsjournal.http.spelling import Spelling
+from dmsjournal.util.concurrency import async_call
+from dmsjournal.util.version import VERSION
 
-_ROUTERS = (changefeed.router, change_queries.router, feed.router, operations.router, status_page.router)
+logger = logging.getLogger("dmsjournal.http")
+
+_WORTH_PACKING = 2_000  # bytes of a response
+_ROUTERS = (
+    *(changefeed.router, ticket_routes.router, change_queries.router, oauth.router, metadata.router),
+    *(feed_stream.router, feed.router, operations.router, status_page.router),
+)
+_OF_PAGES = ("limit", "pageSize")  # the parameters that --largest-page bounds
 
 
 def create_app(settings: Settings) -> FastAPI:
@@ -31,21 +56,26 @@ def create_app(settings: Settings) -> FastAPI:
     app = _bare()
     app.state.service = service
     app.state.ready = Recent(lambda: service.database.call(service.database.journal.versions))
+    app.state.dependencies = Recent(lambda: service.database.call(service.database.journal.dependencies))
     app.state.status = Recent(lambda: service.database.call(service.database.journal.status))
     app.add_exception_handler(JournalError, _journal_error)
     app.add_exception_handler(problems.Refused, _refused)
     app.add_exception_handler(HTTPException, _http_error)
     app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_middleware(Spelling, prefix=settings.prefix)
+    app.add_middleware(Bounds, settings=settings)
+    app.add_middleware(GZipMiddleware, minimum_size=_WORTH_PACKING)
     if settings.origins:
         app.add_middleware(
             CORSMiddleware,
             allow_origins=list(settings.origins),
-            allow_methods=["GET"],
-            allow_headers=["Authorization", "Last-Event-ID", "If-None-Match"],
+            allow_methods=["GET", "HEAD"],
+            allow_headers=["Authorization", "Last-Event-ID", "If-None-Match", "Use-Snapshot"],
             expose_headers=["ETag", "Next-Page-Token", "Retry-After", "Total-Count", "X-Request-ID"],
         )
     app.add_middleware(Envelope, settings=settings, metrics=service.metrics)
-    app.openapi = document  # type: ignore[method-assign]
+    described = document(settings)
+    app.openapi = lambda: described  # type: ignore[method-assign]
     return app
 
 
@@ -53,18 +83,33 @@ def create_app(settings: Settings) -> FastAPI:
 async def _life(app: FastAPI) -> AsyncIterator[None]:
     service: Service = app.state.service
     watching = asyncio.create_task(service.waker.run())
+    looking = asyncio.create_task(_warn_of_unknown(service))
     try:
         yield
     finally:
         service.waker.stop()
-        watching.cancel()
-        with suppress(asyncio.CancelledError):
-            await watching
-        await asyncio.to_thread(service.database.close)
+        service.database.stop()
+        for task in (watching, looking):
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+        await async_call(service.database.close)
+
+
+async def _warn_of_unknown(service: Service) -> None:
+    """A token that names a resource wrongly would read "nothing changed" for ever."""
+    with suppress(JournalError, problems.Refused):  # the database is not there yet: /readyz?verbose=true tells later
+        for name, resources in (await unknown_resources(service)).items():
+            logger.warning(
+                "token %s names resources that the database does not know: %s",
+                name,
+                ", ".join(resources),
+                extra={"action": "unknown_resources"},
+            )
 
 
 async def _journal_error(request: Request, error: Exception) -> Response:
-    return problems.told(error, request)
+    return problems.logged_response(error, request)
 
 
 async def _refused(request: Request, error: Exception) -> Response:
@@ -81,9 +126,24 @@ async def _invalid(request: Request, error: Exception) -> Response:
     return problems.response_of(problems.invalid(error.errors()), request)
 
 
+def document(settings: Settings) -> dict[str, Any]:
+    """The OpenAPI document of a service with these settings: its URL, and the bounds that they set."""
+    found = deepcopy(_any_document())
+    if settings.public_url is not None:
+        found["servers"] = [{"url": settings.public_url}]
+    largest = dict.fromkeys(_OF_PAGES, settings.largest_page) | {"offset": settings.largest_offset}
+    for path in found["paths"].values():
+        for operation in path.values():
+            for parameter in operation.get("parameters", ()):
+                for schema in (parameter["schema"], *parameter["schema"].get("anyOf", ())):
+                    if parameter["name"] in largest and "maximum" in schema:
+                        schema["maximum"] = min(schema["maximum"], largest[parameter["name"]])
+    return found
+
+
 @cache
-def document() -> dict[str, Any]:
-    """The OpenAPI document: one for all applications, since no setting changes it.
+def _any_document() -> dict[str, Any]:
+    """What the documents of all services have in common.
 
     It has not the framework's own 422: what is wrong with a request is a problem with 400.
     """
@@ -101,7 +161,7 @@ def document() -> dict[str, Any]:
 def _bare() -> FastAPI:
     app = FastAPI(
         title="dmsjournal",
-        version=dmsjournal.__version__,
+        version=VERSION,
         summary="What changed since version X",
         lifespan=_life,
         docs_url=None,  # its page loads scripts from elsewhere

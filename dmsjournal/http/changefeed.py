@@ -4,68 +4,83 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from typing import Annotated, Any, Literal
 
-import msgspec
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from sse_starlette import EventSourceResponse
-from sse_starlette.sse import SendTimeoutError
-from starlette.types import Receive, Scope, Send
 
-from dmsjournal.errors import CheckpointExpired, HistoryDiverged, InvalidRequest, JournalError
-from dmsjournal.http.access import Admin, Reader, client_of, is_whole, refuse_limited
-from dmsjournal.http.polling import wait_for_change
+from dmsjournal.errors import CheckpointExpired, HistoryDiverged, InvalidRequest
+from dmsjournal.events.cdc import EventFilter
+from dmsjournal.http.access import Admin, Reader, StreamReader, client_of, is_whole, refuse_limited
+from dmsjournal.http.event_filters import Filters
+from dmsjournal.http.event_pages import EventPage, Selection
+from dmsjournal.http.event_stream import NO_ANSWER, RECONNECT, EventStream, Frames, Pace, described, no_id, pace_of
+from dmsjournal.http.long_poll import wait_for_change
 from dmsjournal.http.problems import (
     BUSY,
     DIVERGED,
     EXPIRED,
     TIMEOUT,
     TOO_LARGE,
-    Refused,
-    document_of,
     documented,
 )
-from dmsjournal.http.reading import EventPage, Selection
+from dmsjournal.http.security import Token
 from dmsjournal.http.service import Service, service_of
-from dmsjournal.windows import MAX_VERSION
+from dmsjournal.model.windows import MAX_VERSION
 
 router = APIRouter(prefix="/changefeed", tags=["change feed"])
 logger = logging.getLogger("dmsjournal.http")
 
+_PAGE = 100  # events, without a limit
 _STREAM_PAGE = 500  # events that are read at once for a stream
-_RECONNECT_MS = 1000
-_PAUSE = 0.5  # seconds between tries while the database does not answer
 
 FromSeq = Annotated[
     int | None, Query(ge=0, le=MAX_VERSION, description="The last sequence seen, exclusive; without it from the oldest event.")
 ]
-Limit = Annotated[int, Query(ge=1, le=10_000, description="Events of a page; the service's own limit may be lower.")]
+Limit = Annotated[
+    int | None,
+    Query(ge=1, le=10_000, description="Events of a page; 100 without it. Above the service's own limit it is an error."),
+]
 KeyPrefix = Annotated[str, Query(max_length=500, description="Only keys that begin with this text, such as `students:`.")]
+Values = Annotated[
+    Literal["text", "json"], Query(description="How a document's body is given: as JSON text, as published, or as an object.")
+]
+Keys = Annotated[
+    Literal["pk", "uuid"],
+    Query(
+        description="What keys have: the document's own key, where a key change is a DELETE and a PUT; or its uuid, which stays."
+    ),
+]
 Versions = Annotated[Literal["number", "string"], Query(description="How versions and ids are written: JavaScript needs strings.")]
 
 
-class ChangeEvent(BaseModel):
+class ChangefeedEvent(BaseModel):
     """A change of a document."""
 
     sequence: int | str = Field(description="Orders the events, with gaps.")
     type: Literal["PUT", "DELETE"]
-    key: str = Field(description="<resource>:<uuid of the document>")
-    value: Any = Field(description="The document's body where this is its last change and a body is kept, else null.")
+    key: str = Field(description="<table>:<key of the document>")
+    value: Any = Field(
+        description="The document's body, as JSON text, where this is its last change and a body is kept, else null."
+    )
     timestamp_ms: int
     metadata: dict[str, Any]
 
 
-class ChangePage(BaseModel):
-    """Some changes. Go on with `from_seq` = `latest_sequence`, also where there are none."""
+class ChangefeedPage(BaseModel):
+    """Some changes. Go on with `from_seq` = `next_sequence`, also where there are none."""
 
-    events: list[ChangeEvent]
+    events: list[ChangefeedEvent]
     count: int
-    latest_sequence: int | str = Field(description="Everything up to it was looked at.")
+    latest_sequence: int | str = Field(description="The newest that can be read, as in the figures: the page may end before it.")
+    next_sequence: int | str = Field(description="Everything up to it was looked at: the next `from_seq`.")
+    oldest_sequence: int | str = Field(description="The oldest that is kept. What came before it was pruned.")
 
 
 class Stats(BaseModel):
@@ -88,7 +103,7 @@ class Retention(BaseModel):
     before_sequence: int = Field(ge=1, le=MAX_VERSION, description="Events strictly below it are deleted.")
 
 
-class Holder(BaseModel):
+class HorizonHolder(BaseModel):
     """The consumer that a retention stopped at."""
 
     name: str
@@ -101,32 +116,48 @@ class Retained(BaseModel):
     deleted: int
     floor: int
     finished: bool
-    held_by: Holder | None = Field(description="The consumer that it stopped at.")
+    held_by: HorizonHolder | None = Field(description="The consumer that it stopped at.")
 
 
-@router.get("", summary="A page of changes", response_model=ChangePage, responses=documented(EXPIRED, DIVERGED, BUSY))
+@router.get("", summary="A page of changes", response_model=ChangefeedPage, responses=documented(EXPIRED, DIVERGED, BUSY))
 async def changes(
     request: Request,
     token: Reader,
+    wanted: Filters,
     from_seq: FromSeq = None,
-    limit: Limit = 100,
+    limit: Limit = None,
     long_poll_ms: Annotated[int, Query(ge=0, le=60_000, description="How long to wait for a change where there is none.")] = 0,
     key_prefix: KeyPrefix = "",
+    values: Values = "text",
+    keys: Keys = "pk",
     versions: Versions = "number",
 ) -> Response:
-    """The next changes, oldest first, each once. An empty page moves `latest_sequence` too, past what the prefix leaves out."""
+    """The next changes, oldest first, each once. An empty page moves `next_sequence` too, past what the prefix leaves out."""
     service = service_of(request)
-    selection = Selection(key_prefix, token.resources)
-    asked = (selection, min(limit, service.settings.largest_page), versions == "string")
+    selection = _selection(key_prefix, token, wanted, values, keys, versions)
+    asked = (selection, service.page_size(limit, _PAGE))
     with ExitStack() as slot:
         if long_poll_ms:
             slot.enter_context(service.waiting.one(client_of(request, token), token.streams))
         page = await _polled(request, service, from_seq, asked, long_poll_ms / 1000)
-    service.metrics.events += len(page.events)
+    service.metrics.events.inc(len(page.events))
     return Response(_body(page, versions == "string"), media_type="application/json")
 
 
-_Asked = tuple[Selection, int, bool]
+_Asked = tuple[Selection, int]
+
+
+def _selection(
+    prefix: str, token: Token, wanted: Mapping[str, tuple[str, ...]], values: str, keys: str, versions: str
+) -> Selection:
+    return Selection(
+        prefix,
+        token.resources,
+        EventFilter(**wanted) if wanted else None,
+        by_uuid=keys == "uuid",
+        as_text=versions == "string",
+        as_json=values == "json",
+    )
 
 
 async def _polled(request: Request, service: Service, after: int | None, asked: _Asked, seconds: float) -> EventPage:
@@ -145,20 +176,18 @@ async def _polled(request: Request, service: Service, after: int | None, asked: 
 
 
 def _body(page: EventPage, as_text: bool) -> bytes:
-    latest = b'"%d"' if as_text else b"%d"
-    return (b'{"events":[%b],"count":%d,"latest_sequence":' + latest + b"}") % (page.listed, len(page.events), page.latest)
+    number = b'"%d"' if as_text else b"%d"
+    sequences = b'"latest_sequence":%b,"next_sequence":%b,"oldest_sequence":%b' % (number, number, number)
+    numbers = sequences % (max(page.horizon, page.latest), page.latest, page.oldest)
+    return b'{"events":[%b],"count":%d,%b}' % (page.listed, len(page.events), numbers)
 
 
-_SSE: dict[str, Any] = {
-    "type": "object",
-    "description": "One event. Comments and an id without data come too.",
-    "properties": {
-        "event": {"enum": ["change", "expired", "diverged"]},
-        "id": {"type": "string", "description": "The sequence: send the last one as Last-Event-ID."},
-        "data": {"type": "string", "description": "JSON: a change as in a page, or a problem document."},
-        "retry": {"type": "integer"},
-    },
-}
+_SSE = described(
+    ["expired", "diverged"],
+    event="What a frame without the field is: message, a change. The others are problems.",
+    id_="The sequence: send the last one as Last-Event-ID.",
+    data="JSON: a change as in a page, or a problem document.",
+)
 
 
 @router.get(
@@ -169,26 +198,23 @@ _SSE: dict[str, Any] = {
 )
 async def stream(
     request: Request,
-    token: Reader,
+    token: StreamReader,
+    wanted: Filters,
+    pace: Annotated[Pace, Depends(pace_of)],
     from_seq: FromSeq = None,
     last_event_id: Annotated[str | None, Header(description="The last id seen; it overrides from_seq.")] = None,
     key_prefix: KeyPrefix = "",
-    heartbeat_ms: Annotated[
-        int, Query(ge=100, le=60_000, description="A comment is sent where nothing else was for so long.")
-    ] = 15_000,
-    keep_alive: Annotated[bool, Query(description="Go on at the end, and wait for more; without it the stream ends there.")] = True,
-    max_seconds: Annotated[
-        int, Query(ge=1, le=60, description="The stream ends after so long: connect again, from the last id.")
-    ] = 30,
+    values: Values = "text",
+    keys: Keys = "pk",
     versions: Versions = "number",
 ) -> Response:
-    """Events are `change`, whose data is as in a page, and `expired` and `diverged`, whose data is a problem document: stop there.
+    """Changes are plain messages, whose data is as in a page. Events `expired` and `diverged` have a problem document: stop there.
 
     `id` is the sequence of a change; one without data says that nothing up to it was wanted.
     """
     service = service_of(request)
-    after = from_seq if last_event_id is None else _cursor(last_event_id)
-    asked = (Selection(key_prefix, token.resources), min(_STREAM_PAGE, service.settings.largest_page), versions == "string")
+    after = from_seq if not last_event_id else _cursor(last_event_id)
+    asked = (_selection(key_prefix, token, wanted, values, keys, versions), service.page_size(None, _STREAM_PAGE))
     with ExitStack() as stack:
         stack.enter_context(service.waiting.one(client_of(request, token), token.streams))
         first: EventPage | Exception
@@ -196,36 +222,27 @@ async def stream(
             first = await service.read_events(after, *asked)
         except (CheckpointExpired, HistoryDiverged) as error:
             first = error  # an EventSource cannot read what an error's response says
-        frames = _Frames(service, asked, first, heartbeat_ms / 1000, max_seconds, keep_alive)
-        return _Stream(frames.sent(), stack.pop_all(), service.settings.send_seconds)
+        frames = _Frames(service, asked, first, pace)
+        return EventStream(frames.sent(), stack.pop_all(), service.settings.send_seconds)
 
 
 def _cursor(text: str) -> int:
     if is_whole(text) and len(text) <= 20 and 0 <= int(text) <= MAX_VERSION:
         return int(text)
-    raise InvalidRequest("Last-Event-ID", text, "it is no id of an event: leave it out, or send one unchanged")
+    raise no_id(text)
 
 
-class _Frames:
+class _Frames(Frames):
     """What one stream sends. Nothing is read before what was read has gone out, so a slow client holds one page."""
 
-    def __init__(
-        self,
-        service: Service,
-        asked: _Asked,
-        first: EventPage | Exception,
-        heartbeat: float,
-        max_seconds: float,
-        keep_alive: bool,
-    ) -> None:
-        self._service, self._asked, self._first = service, asked, first
-        self._heartbeat, self._keep_alive = heartbeat, keep_alive
-        self._deadline = asyncio.get_running_loop().time() + max_seconds
-        self._told = 0  # the last id that the client knows
+    def __init__(self, service: Service, asked: _Asked, first: EventPage | Exception, pace: Pace) -> None:
+        super().__init__(service, pace)
+        self._asked, self._first = asked, first
+        self._last_sent = 0  # the last id that the client knows
 
     async def sent(self) -> AsyncIterator[bytes]:
         """The frames, one or more at once."""
-        yield b"retry: %d\n\n" % _RECONNECT_MS
+        yield RECONNECT
         page = self._first
         while isinstance(page, EventPage):
             for chunk in page.chunks:
@@ -233,80 +250,35 @@ class _Frames:
             self._note(page)
             woken_at = None
             if page.is_at_end:
-                if not self._keep_alive:
+                if not self._pace.keep_alive:
                     break
-                async for heartbeat in self._waited(page.latest):
+                async for heartbeat in self._waited(page.latest, partial(self._moved, page.latest)):
                     yield heartbeat
                 woken_at = self._service.waker.newest
             if self._is_over():
                 break
-            following = await self._following(page.latest, woken_at)
+            following = await self._answer(self._service.read_events(page.latest, *self._asked, at=woken_at))
             if following is None:
-                yield b": the database does not answer\n\n"
-                await self._service.waker.beyond(MAX_VERSION, _PAUSE)  # that is: unless the service ends
+                yield NO_ANSWER
+                await self._pause()
             page = following or replace(page, events=())
         if isinstance(page, EventPage):
-            if page.latest > self._told:
+            if page.latest > self._last_sent:
                 yield self._moved(page.latest) + b"\n"
         else:
-            yield self._last_word(page)
+            yield self._last_word(page, text_versions=self._asked[0].as_text)
 
     def _note(self, page: EventPage) -> None:
         if page.events:
-            self._told = page.events[-1].sequence
-            self._service.metrics.events += len(page.events)
-
-    async def _waited(self, latest: int) -> AsyncIterator[bytes]:
-        """Heartbeats, until there is more or the stream is over."""
-        loop = asyncio.get_running_loop()
-        while not self._is_over():
-            if await self._service.waker.beyond(latest, min(self._heartbeat, self._deadline - loop.time())):
-                return
-            if not self._is_over():
-                yield self._moved(latest) + b": heartbeat\n\n"
+            self._last_sent = page.events[-1].sequence
+            self._service.metrics.events.inc(len(page.events))
 
     def _moved(self, latest: int) -> bytes:
         """The id of what was looked at, where no event has told it: without data it is noted and no event."""
-        if latest <= self._told:
+        if latest <= self._last_sent:
             return b""
-        self._told = latest
+        self._last_sent = latest
         return b"id: %d\n" % latest
-
-    async def _following(self, after: int, woken_at: int | None) -> EventPage | Exception | None:
-        """The next page; an error that ends the stream; None where the database does not answer."""
-        try:
-            return await self._service.read_events(after, *self._asked, at=woken_at)
-        except (CheckpointExpired, HistoryDiverged) as error:
-            return error
-        except (JournalError, Refused) as error:
-            logger.warning("a stream cannot go on yet (%s)", type(error).__name__, extra={"action": "stream_waits"})
-            return None
-
-    def _last_word(self, error: Exception) -> bytes:
-        name = b"expired" if isinstance(error, CheckpointExpired) else b"diverged"
-        found = document_of(error, text_versions=self._asked[2])
-        return b"event: %b\ndata: %b\n\n" % (name, msgspec.json.encode(found))
-
-    def _is_over(self) -> bool:
-        return self._service.waker.is_stopping or asyncio.get_running_loop().time() >= self._deadline
-
-
-class _Stream(EventSourceResponse):
-    """The response of a stream: it gives back its place when it ends, and cuts off a client that does not read."""
-
-    def __init__(self, frames: AsyncIterator[bytes], slot: ExitStack, send_seconds: float) -> None:
-        super().__init__(frames, ping=0, sep="\n", send_timeout=send_seconds)
-        self._slot = slot
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        with self._slot:
-            try:
-                await super().__call__(scope, receive, send)
-            except SendTimeoutError:
-                logger.info("a client did not read its stream", extra={"action": "stream_cut_off"})
-                if (abort := scope.get("state", {}).get("abort")) is not None:
-                    abort()
-                    await asyncio.sleep(0)  # in which the server hears of it
 
 
 @router.get("/stats", summary="Figures", response_model=Stats, responses=documented())
@@ -345,12 +317,15 @@ async def _asked_retention(request: Request, token: Admin) -> Retention:
 async def retention(request: Request, token: Admin, asked: Annotated[Retention, Depends(_asked_retention)]) -> Retained:
     """Deletes events strictly below a sequence, of all journals, as far as registered consumers have read. Documents stay."""
     service = service_of(request)
-    pruned = await service.prune(asked.before_sequence - 1)
+    try:
+        pruned = await service.prune(asked.before_sequence - 1)
+    except InvalidRequest as error:
+        raise InvalidRequest("before_sequence", asked.before_sequence, error.remedy) from error
     logger.info("retention through %d by %s", pruned.through, token.name, extra={"action": "retention", "deleted": pruned.deleted})
     holder = pruned.held_by
     return Retained(
         deleted=pruned.deleted,
         floor=min(journal.floor for journal in pruned.journals),
         finished=pruned.finished,
-        held_by=None if holder is None else Holder(name=holder.name, change_version=holder.change_version),
+        held_by=None if holder is None else HorizonHolder(name=holder.name, change_version=holder.change_version),
     )

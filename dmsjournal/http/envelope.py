@@ -1,8 +1,7 @@
-"""What is around every request: its id, log line and metrics, every response's headers, limits, and the last resort for errors."""
+"""What is around every request: its id, log line and metrics, and the headers that every response has."""
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import re
 import secrets
@@ -10,13 +9,12 @@ import time
 from collections.abc import Mapping
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dmsjournal.http import logs
+from dmsjournal.http.access import address_of
 from dmsjournal.http.metrics import Metrics
-from dmsjournal.http.problems import FORBIDDEN, INVALID, TIMEOUT, TOO_LARGE, Refused, response_of
-from dmsjournal.http.settings import Settings, is_loopback
+from dmsjournal.http.settings import Settings
 
 logger = logging.getLogger("dmsjournal.http")
 
@@ -47,17 +45,13 @@ class Envelope:
         logs.request_id.set(id_)
         response = _Response(send, self._headers(id_))
         began = time.monotonic()
+        inner = dict(scope)
+        if scope["method"] == "HEAD":  # a GET without its body, which the server itself leaves out
+            inner["method"], receive = "GET", _gone_after(receive)
         try:
-            self._check_host(scope)
-            _check_length(scope)
-            await self._app(scope, await self._bounded(scope, receive), response.send)
-        except Refused as error:
-            await self._answer(error, scope, receive, response)
-        except Exception as error:
-            logger.exception("a request failed", extra={"action": "request_failed"})
-            await self._answer(error, scope, receive, response)
+            await self._app(inner, receive, response.send)
         finally:
-            self._tell(scope, response, time.monotonic() - began)
+            self._record(inner | {"method": scope["method"]}, response, time.monotonic() - began)
 
     def _headers(self, id_: str) -> dict[str, str]:
         headers = {**_HEADERS, "X-Request-ID": id_}
@@ -65,40 +59,7 @@ class Envelope:
             headers["Strict-Transport-Security"] = "max-age=31536000"
         return headers
 
-    async def _answer(self, error: Exception, scope: Scope, receive: Receive, response: _Response) -> None:
-        if response.status is None:
-            await response_of(error, Request(scope))(scope, receive, response.send)
-
-    def _check_host(self, scope: Scope) -> None:
-        """Refuses names that are not this machine's where no token is needed: a page in a browser could point its own name here."""
-        host = Headers(scope=scope).get("host", "")
-        if not self._settings.tokens and not is_loopback(re.sub(r":\d+$", "", host)):
-            raise Refused(FORBIDDEN, "without tokens the service answers to localhost, 127.0.0.1 and [::1] alone")
-
-    async def _bounded(self, scope: Scope, receive: Receive) -> Receive:
-        """The request's body, read to its end. Raises Refused where it is too large or comes too slowly."""
-        if scope["method"] in ("GET", "HEAD", "OPTIONS"):
-            return receive
-        body, more = b"", True
-        try:
-            async with asyncio.timeout(self._settings.header_seconds):
-                while more:
-                    message = await receive()
-                    if message["type"] == "http.disconnect":
-                        break
-                    body, more = body + message.get("body", b""), message.get("more_body", False)
-                    if len(body) > self._settings.body_bytes:
-                        raise Refused(TOO_LARGE, f"more than {self._settings.body_bytes} bytes", {"Connection": "close"})
-        except TimeoutError:
-            raise Refused(TIMEOUT, "the body did not come in time", {"Connection": "close"}) from None
-        pending: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
-
-        async def replayed() -> Message:
-            return pending.pop() if pending else await receive()
-
-        return replayed
-
-    def _tell(self, scope: Scope, response: _Response, seconds: float) -> None:
+    def _record(self, scope: Scope, response: _Response, seconds: float) -> None:
         route = getattr(scope.get("route"), "path", "none")
         method = scope["method"] if scope["method"] in _METHODS else "other"
         status = response.status or 499  # the client left before there was one
@@ -116,16 +77,24 @@ class Envelope:
                 "status": status,
                 "seconds": round(seconds, 4),
                 "bytes": response.bytes,
-                "client": scope["client"][0] if scope.get("client") else None,
+                "client": address_of(scope),
                 "token": scope.get("state", {}).get("token"),
             },
         )
 
 
-def _check_length(scope: Scope) -> None:
-    """Refuses a body of two lengths: a proxy may take a part of it for another client's request."""
-    if {b"content-length", b"transfer-encoding"} <= {name for name, _ in scope["headers"]}:
-        raise Refused(INVALID, "Content-Length does not go with Transfer-Encoding", {"Connection": "close"})
+def _gone_after(receive: Receive) -> Receive:
+    """A client that leaves once it has sent its request: a stream has no end of its own."""
+    is_read = False
+
+    async def received() -> Message:
+        nonlocal is_read
+        if is_read:
+            return {"type": "http.disconnect"}
+        is_read = True
+        return await receive()
+
+    return received
 
 
 class _Response:

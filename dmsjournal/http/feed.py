@@ -1,37 +1,50 @@
-"""The portable feed: pages of events with opaque tokens, in one of two formats, and the partitions that it can be read in."""
+"""The portable feed: pages of events with opaque tokens, in any event format, and the partitions that it can be read in."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
+from uuid import UUID
 
-from fastapi import APIRouter, Query, Request, Response
+import msgspec
+from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import BaseModel, Field
 
 from dmsjournal.errors import InvalidRequest
-from dmsjournal.events import cdc, jsonl
+from dmsjournal.events import formats
 from dmsjournal.events.encoding import encoder
-from dmsjournal.feed.events import FeedEvent, FeedEventType
+from dmsjournal.feed.events import Effects, FeedEvent, FeedEventType
 from dmsjournal.feed.pages import FeedPage
-from dmsjournal.feed.requests import MAX_PAGE_SIZE, FeedFilter, FeedRequest, NewItemStateMode
+from dmsjournal.feed.requests import MAX_PAGE_SIZE, FeedFilter, FeedRequest, NewItemStateMode, carried
 from dmsjournal.feed.scopes import EntireCollection, FeedScope, LogicalPartition, PhysicalPartition
 from dmsjournal.feed.starts import AfterVersion, AtTime, Beginning, FromToken, Now, StartPosition
+from dmsjournal.feed.tokens import LONGEST
 from dmsjournal.http.access import Reader, client_of, is_whole
-from dmsjournal.http.polling import wait_for_change
+from dmsjournal.http.event_filters import Filters
+from dmsjournal.http.long_poll import wait_for_change
 from dmsjournal.http.problems import BUSY, DIVERGED, EXPIRED, FORBIDDEN, NOT_FOUND, Refused, documented
 from dmsjournal.http.security import Token
 from dmsjournal.http.service import Service, service_of
-from dmsjournal.journal import Journal
-from dmsjournal.resources import ResourceKey
+from dmsjournal.model.resources import ResourceKey
+from dmsjournal.util.json import decoded
+
+_PAGE = 100  # events, without a limit
 
 router = APIRouter(prefix="/feed", tags=["feed"])
 
-_SCOPES = "all, resource:ed-fi/students, partition:1-0 or document:7"
+_SCOPES = 'all, resource:ed-fi/students, partition:1-0, document:7 or key:ed-fi/students:{"studentUniqueId":"604822"}'
 _encode = encoder()
+
+
+@dataclass(frozen=True, slots=True)
+class FeedQuestion:
+    """What is read of the feed, and how it is written."""
+
+    request: FeedRequest
+    writer: formats.Writer
 
 
 class Child(BaseModel):
@@ -49,12 +62,14 @@ class Diagnostics(BaseModel):
     horizon: int | None
     lag_versions: int | None
     lag_seconds: float | None
+    oldest: int | None = Field(description="The oldest version that is kept.")
+    request_units: float | None = Field(description="What the provider charges for the page; a database does not.")
 
 
 class Page(BaseModel):
     """A page of events. Go on from `token`, also after an empty page."""
 
-    events: list[dict[str, Any]] = Field(description="Each as a line of JSON lines has it, or as a CDC event 1.0.")
+    events: list[dict[str, Any]] = Field(description="Each as the format writes it.")
     count: int
     token: str
     idle: bool = Field(description="Nothing at all was there, wanted or not: ask again later.")
@@ -63,7 +78,7 @@ class Page(BaseModel):
     diagnostics: Diagnostics
 
 
-class Partition(BaseModel):
+class FeedPartitionItem(BaseModel):
     """A partition, and its place among the others."""
 
     partition: str
@@ -73,58 +88,92 @@ class Partition(BaseModel):
     ends_at: int | None
 
 
-class Partitions(BaseModel):
+class FeedPartitionList(BaseModel):
     """The partitions that still have versions to read, oldest first."""
 
-    partitions: list[Partition]
+    partitions: list[FeedPartitionItem]
+
+
+async def asked_of(
+    request: Request,
+    wanted: Filters,
+    token: Annotated[str | None, Query(max_length=LONGEST, description="The token of the page before.")] = None,
+    start: Annotated[
+        str | None, Query(max_length=100, description="Without a token: beginning, now, a time, or after:17 for a version.")
+    ] = None,
+    scope: Annotated[str | None, Query(max_length=2000, description=f"What to read: {_SCOPES}. Without it all.")] = None,
+    item_state: Annotated[
+        NewItemStateMode, Query(description="Whether events carry bodies.")
+    ] = NewItemStateMode.INCLUDE_IF_AVAILABLE,
+    types: Annotated[str | None, Query(max_length=100, description="Only these: CREATE,UPDATE,DELETE.")] = None,
+    resources: Annotated[str | None, Query(max_length=4000, description="Only these: ed-fi/students,ed-fi/schools.")] = None,
+    format: Annotated[
+        str, Query(description="How an event is written.", json_schema_extra={"enum": [*formats.names()]})
+    ] = formats.DEFAULT,
+    contexts: Annotated[bool, Query(description="Whether events say what caused them.")] = True,
+    effects: Annotated[
+        bool, Query(description="Whether events say what else changed because of them. Formats made of CDC events always do.")
+    ] = False,
+    indirect: Annotated[
+        bool,
+        Query(description="An event, too, for each document whose representation changed with the identity of what it refers to."),
+    ] = False,
+) -> FeedQuestion:
+    """What is read of the feed, and how it is written: the parameters of pages and of streams. Raises InvalidRequest, Refused."""
+    service = service_of(request)
+    writer = service.writer(format, wanted)
+    chosen: tuple[FeedScope, FeedFilter]
+    if token is not None and scope is None and types is None and resources is None:
+        chosen = carried(token)
+    else:
+        scope, known = scope or "all", {}
+        if resources is not None or scope.startswith(("resource:", "key:")):
+            known = await service.database.call(service.database.journal.resources)
+        chosen = _scope(scope, service, known), FeedFilter(_types(types), _resources(resources, service, known))
+    asked = FeedRequest(
+        scope=chosen[0],
+        start=_start(token, start),
+        item_state=item_state,
+        filters=chosen[1],
+        contexts=contexts and service.settings.contexts,
+        effects=effects or writer.sees_effects,
+        indirect=indirect,
+    )
+    return FeedQuestion(asked, writer)
 
 
 @router.get("", summary="A page of events", response_model=Page, responses=documented(EXPIRED, DIVERGED, NOT_FOUND, BUSY))
 async def page(
     request: Request,
     bearer: Reader,
-    token: Annotated[str | None, Query(max_length=4096, description="The token of the page before.")] = None,
-    start: Annotated[
-        str | None, Query(max_length=100, description="Without a token: beginning, now, a time, or after:17 for a version.")
+    asked: Annotated[FeedQuestion, Depends(asked_of)],
+    limit: Annotated[
+        int | None,
+        Query(ge=0, description="Events; 100 without it. 0, and more than the service's own limit, ask for that."),
     ] = None,
-    scope: Annotated[str, Query(max_length=700, description=f"What to read: {_SCOPES}.")] = "all",
-    item_state: Annotated[NewItemStateMode, Query(description="Whether events carry bodies.")] = NewItemStateMode.OMIT,
-    types: Annotated[str | None, Query(max_length=100, description="Only these: CREATE,UPDATE,DELETE.")] = None,
-    resources: Annotated[str | None, Query(max_length=4000, description="Only these: ed-fi/students,ed-fi/schools.")] = None,
-    limit: Annotated[int, Query(ge=1, le=MAX_PAGE_SIZE, description="Events; the service's own limit may be lower.")] = 100,
     long_poll_ms: Annotated[int, Query(ge=0, le=60_000, description="How long to wait for an event where there is none.")] = 0,
-    format: Annotated[Literal["jsonl", "cdc"], Query(description="How an event is written.")] = "jsonl",
 ) -> Response:
-    """The next events of a scope, oldest first. A token goes on with the scope and the filters that it was made with."""
+    """The next events of a scope, oldest first. A token alone goes on with the scope and the filters that it was made with."""
     service = service_of(request)
-    known: dict[ResourceKey, int] = {}
-    if resources is not None or scope.startswith("resource:"):
-        known = await service.database.call(service.database.journal.resources)
-    asked = FeedRequest(
-        scope=_scope(scope, service, known),
-        start=_start(token, start),
-        item_state=item_state,
-        max_page_size=min(limit, service.settings.largest_page),
-        filters=FeedFilter(_types(types), _resources(resources, service, known)),
-        contexts=False,  # who wrote, and from where, is nothing for every reader
-    )
-    _refuse_unreadable(bearer, asked, service)
+    refuse_unreadable_feed(bearer, asked.request, service)
+    size = _PAGE if limit is None else min(limit or MAX_PAGE_SIZE, MAX_PAGE_SIZE)
+    asked = replace(asked, request=replace(asked.request, max_page_size=min(size, service.settings.largest_page)))
     with ExitStack() as slot:
         if long_poll_ms:
             slot.enter_context(service.waiting.one(client_of(request, bearer), bearer.streams))
-        found, body = await _polled(request, service, asked, _written(format, service), long_poll_ms / 1000)
-    service.metrics.events += len(found.events)
-    return Response(body, media_type="application/json")
+        found = await _polled(request, service, asked, bearer, long_poll_ms / 1000)
+    service.metrics.events.inc(len(found.lines))
+    return Response(found.body, media_type="application/json")
 
 
-@router.get("/partitions", summary="The partitions", response_model=Partitions, responses=documented())
-async def partitions(request: Request, bearer: Reader) -> Partitions:
+@router.get("/partitions", summary="The partitions", response_model=FeedPartitionList, responses=documented())
+async def partitions(request: Request, bearer: Reader) -> FeedPartitionList:
     """Read one after all of its parents were read to their ends: then each document's events come in order."""
     database = service_of(request).database
     found = await database.call(database.journal.list_physical_partitions)
-    return Partitions(
+    return FeedPartitionList(
         partitions=[
-            Partition(
+            FeedPartitionItem(
                 partition=of.id,
                 parents=list(of.parents),
                 children=list(of.children),
@@ -136,49 +185,68 @@ async def partitions(request: Request, bearer: Reader) -> Partitions:
     )
 
 
-_Written = Callable[[FeedEvent], bytes]
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A page, and the events of it that the filter wants, with their ids, as the format writes them."""
+
+    page: FeedPage
+    ids: list[UUID]
+    lines: list[bytes]
+
+    @property
+    def body(self) -> bytes:
+        """The page as JSON."""
+        rest = {
+            "count": len(self.lines),
+            "token": self.page.token,
+            "idle": self.page.idle,
+            "partition_retired": self.page.partition_retired,
+            "child_partitions": [
+                {"partition": child.scope.id, "token": child.token, "parents": child.parents}
+                for child in self.page.child_partitions
+            ],
+            "diagnostics": self.page.diagnostics,
+        }
+        return b'{"events":[%b],%b' % (b",".join(self.lines), _encode(rest)[1:])
 
 
-async def _polled(
-    request: Request, service: Service, asked: FeedRequest, written: _Written, seconds: float
-) -> tuple[FeedPage, bytes]:
-    """The first page that has an event or retires its partition, or the last one that could be had in time."""
+async def _polled(request: Request, service: Service, asked: FeedQuestion, bearer: Token, seconds: float) -> Found:
+    """The first page that has a wanted event or retires its partition, or the last one that could be had in time."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + seconds
     while True:
-        found, body = await service.database.call(_read, service.database.journal, asked, written)
+        found = await service.database.call(read, service, asked, bearer)
         left = deadline - loop.time()
-        if found.events or found.partition_retired or left <= 0:
-            return found, body
-        if found.idle:
-            horizon = found.diagnostics.horizon or 0
+        if found.lines or found.page.partition_retired or left <= 0:
+            return found
+        if found.page.idle:
+            horizon = found.page.diagnostics.horizon or 0
             if not await wait_for_change(request, horizon, left):
-                return found, body
-        asked = replace(asked, start=FromToken(found.token))
+                return found
+        asked = replace(asked, request=replace(asked.request, start=FromToken(found.page.token)))
 
 
-def _read(journal: Journal, asked: FeedRequest, written: _Written) -> tuple[FeedPage, bytes]:
-    found = journal.read_changes(asked)
-    rest = {
-        "count": len(found.events),
-        "token": found.token,
-        "idle": found.idle,
-        "partition_retired": found.partition_retired,
-        "child_partitions": [
-            {"partition": child.scope.id, "token": child.token, "parents": child.parents} for child in found.child_partitions
-        ],
-        "diagnostics": found.diagnostics,
-    }
-    return found, b'{"events":[%b],%b' % (b",".join(map(written, found.events)), _encode(rest)[1:])
+def read(service: Service, asked: FeedQuestion, bearer: Token) -> Found:
+    """A page, as a token may see it. Raises what Journal.read_changes raises."""
+    page = service.database.journal.read_changes(asked.request, max_bytes=service.settings.page_bytes)
+    ids, lines = [], []
+    for event in page.events:
+        if (line := asked.writer.line(visible(event, bearer, service))) is not None:
+            ids.append(event.event_id)
+            lines.append(line)
+    return Found(page, ids, lines)
 
 
-def _written(format_: str, service: Service) -> _Written:
-    if format_ == "jsonl":
-        return lambda event: _encode(jsonl.FeedRecord.of(event))
-    kind, name = service.database.names
-    source = cdc.Source(database=kind, instance=service.settings.instance, database_name=name)
-    converter = cdc.CdcConverter(source, identifier=cdc.key_identifier)
-    return lambda event: converter.convert(event).to_json().encode("utf-8")
+def visible(event: FeedEvent, bearer: Token, service: Service) -> FeedEvent:
+    """The event as a token may see it: its effects name documents of those resources alone that the token may read."""
+    effects = event.effects
+    if effects is None or bearer.resources is None:
+        return event
+    updated, deleted = (
+        [effect for effect in listed if bearer.may_read(effect.resource, service.names)]
+        for listed in (effects.updated, effects.deleted)
+    )
+    return replace(event, effects=Effects(updated, deleted))
 
 
 def _start(token: str | None, start: str | None) -> StartPosition:
@@ -208,9 +276,23 @@ def _scope(text: str, service: Service, known: dict[ResourceKey, int]) -> FeedSc
             return LogicalPartition(_resource(name, service, known))
         case "partition":
             return PhysicalPartition(name)
+        case "key":
+            return _key_scope(name, service, known)
         case "document":
             return LogicalPartition(document_id=_number("scope", name))
     raise InvalidRequest("scope", text, f"it is {_SCOPES}")
+
+
+def _key_scope(text: str, service: Service, known: dict[ResourceKey, int]) -> LogicalPartition:
+    """The scope of a document's key: its resource, and the key as JSON."""
+    name, found, json = text.partition(":{")
+    try:
+        key = decoded("{" + json) if found else None
+    except (ValueError, RecursionError, msgspec.MsgspecError):
+        key = None
+    if not isinstance(key, dict) or not key:
+        raise InvalidRequest("scope", f"key:{text}", f"it is {_SCOPES}")
+    return LogicalPartition(_resource(name, service, known), key=key)
 
 
 def _resource(text: str, service: Service, known: dict[ResourceKey, int]) -> ResourceKey:
@@ -238,7 +320,7 @@ def _resources(text: str | None, service: Service, known: dict[ResourceKey, int]
     return None if text is None else frozenset(_resource(part, service, known) for part in text.split(","))
 
 
-def _refuse_unreadable(bearer: Token, asked: FeedRequest, service: Service) -> None:
+def refuse_unreadable_feed(bearer: Token, asked: FeedRequest, service: Service) -> None:
     """Raises Refused where the request may give events of resources that the token may not read."""
     if bearer.resources is None:
         return

@@ -19,37 +19,43 @@ _TOKEN = re.compile(r"dmsj_[\w-]+|(?i:bearer\s+)\S+")
 
 
 class JsonLines(logging.Formatter):
-    """A record as JSON: time, level, logger, message, request_id, and what is in `extra`. `secrets` are struck out."""
+    """A record as JSON: time, level, logger, message, request_id, and what is in `extra`.
+
+    Tokens are struck out everywhere, `secrets` in messages and exceptions, where a driver's words may show one. What a client sends
+    is in `extra`: struck there, a guess in a path would tell that it was right.
+    """
 
     def __init__(self, secrets: Collection[str] = ()) -> None:
         super().__init__()
         self._secrets = [secret for secret in secrets if secret]
 
     def format(self, record: logging.LogRecord) -> str:
-        told: dict[str, Any] = {
+        shown: dict[str, Any] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname,
             "logger": record.name,
-            "message": self._struck(record.getMessage()),
+            "message": self._without_secrets(record.getMessage()),
         }
         if (current := request_id.get()) is not None:
-            told["request_id"] = current
-        told |= {name: self._struck(value) for name, value in vars(record).items() if name not in _STANDARD}
+            shown["request_id"] = current
+        shown |= {name: _without_tokens(value) for name, value in vars(record).items() if name not in _STANDARD}
         if record.exc_info:
-            told["exception"] = self._struck(self.formatException(record.exc_info))
-        return msgspec.json.encode(told, enc_hook=lambda value: self._struck(str(value))).decode("utf-8", "replace")
+            shown["exception"] = self._without_secrets(self.formatException(record.exc_info))
+        return msgspec.json.encode(shown, enc_hook=lambda value: _without_tokens(str(value))).decode("utf-8", "replace")
 
-    def _struck(self, value: Any) -> Any:
-        """The value without secrets: before it is written as JSON, which would write some of them differently."""
-        if isinstance(value, dict):
-            return {name: self._struck(of) for name, of in value.items()}
-        if isinstance(value, list | tuple):
-            return [self._struck(of) for of in value]
-        if not isinstance(value, str):
-            return value
+    def _without_secrets(self, text: str) -> str:
         for secret in self._secrets:
-            value = value.replace(secret, "***")
-        return _TOKEN.sub("***", value)
+            text = text.replace(secret, "***")
+        return _TOKEN.sub("***", text)
+
+
+def _without_tokens(value: Any) -> Any:
+    """The value before it is written as JSON, which would write some of them differently."""
+    if isinstance(value, dict):
+        return {name: _without_tokens(of) for name, of in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_tokens(of) for of in value]
+    return _TOKEN.sub("***", value) if isinstance(value, str) else value
 
 
 def set_up(level: str, secrets: Collection[str] = ()) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from dmsjournal.errors import InvalidRequest, near_matches
 from dmsjournal.http.problems import NOT_FOUND, Refused
-from dmsjournal.resources import ResourceKey
-from dmsjournal.spelling import path_of
+from dmsjournal.model.resource_paths import path_of
+from dmsjournal.model.resources import ResourceKey
 
 _PATH = re.compile(r"[\w.~-]+/[\w.~-]+")
 
@@ -44,14 +44,21 @@ class ResourceNames:
         return self.path_of(resource).rpartition("/")[2]
 
     def find(self, project: str, name: str, known: Collection[ResourceKey]) -> ResourceKey:
-        """The resource of a path, among those that the database knows. Raises Refused, InvalidRequest where it may mean several."""
+        """The resource of a path among those that the database knows; where none is spelled so, one that differs in case alone.
+
+        Raises Refused, InvalidRequest where it may mean several.
+        """
         path = f"{project}/{name}"
-        if path in self._named:
-            return self._named[path]
-        found = sorted(resource for resource in known if self.path_of(resource) == path)
+        found = self._spelled(path, known, str) or self._spelled(path, known, str.lower)
         if not found:
             looks_like = near_matches(path, sorted({self.path_of(resource) for resource in known}))
             raise Refused(NOT_FOUND, f"there is no resource {ascii(path)[:200]}; {looks_like}")
         if len(found) > 1:
             raise InvalidRequest("resource", path, f"it may mean {' or '.join(map(str, found))}: the service's map must say which")
         return found[0]
+
+    def _spelled(self, path: str, known: Collection[ResourceKey], spelled: Callable[[str], str]) -> list[ResourceKey]:
+        """The resources of a path: the map's, or those that are called so by rule."""
+        wanted = spelled(path)
+        named = {resource for of, resource in self._named.items() if spelled(of) == wanted}
+        return sorted(named or {resource for resource in known if spelled(self.path_of(resource)) == wanted})

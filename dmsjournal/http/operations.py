@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+import logging
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 
-from dmsjournal.connecting import REVISION
-from dmsjournal.http.access import Reader, refuse_limited
-from dmsjournal.http.problems import NOT_INSTALLED, REFUSED, UNAVAILABLE, documented
+from dmsjournal.database.revisions import REVISION
+from dmsjournal.errors import JournalError
+from dmsjournal.http.access import Credentials, Reader, admitted, refuse_limited, unknown_resources
+from dmsjournal.http.problems import NOT_INSTALLED, REFUSED, UNAVAILABLE, Refused, documented
+from dmsjournal.http.security import Scope
 from dmsjournal.http.service import service_of
-from dmsjournal.prometheus import exposition
+from dmsjournal.operate.prometheus import exposition
 
 router = APIRouter(tags=["operations"])
+logger = logging.getLogger("dmsjournal.http")
 
 
 @router.get("/healthz", summary="Whether the service lives")
@@ -21,21 +25,35 @@ async def healthz() -> dict[str, str]:
     return {"status": "ok"}
 
 
-@router.get("/readyz", summary="Whether the database answers", responses=documented(UNAVAILABLE, NOT_INSTALLED, REFUSED))
-async def readyz(request: Request) -> dict[str, Any]:
-    """503 where the database does not answer, or has no journal of this revision. No token is needed."""
+@router.get(
+    "/readyz",
+    summary="Whether the database answers",
+    responses=documented(UNAVAILABLE, NOT_INSTALLED, REFUSED),
+    openapi_extra={"security": [{}]},  # or none
+)
+async def readyz(
+    request: Request,
+    credentials: Credentials,
+    verbose: Annotated[
+        bool, Query(description="Also name the resources of tokens that the database does not know. Needs a token.")
+    ] = False,
+) -> dict[str, Any]:
+    """503 where the database does not answer, or has no journal of this revision. Without `verbose` no token is needed."""
+    if verbose:
+        refuse_limited(admitted(request, credentials, Scope.READ))
     await request.app.state.ready.get()
-    return {"status": "ready", "revision": REVISION}
+    found: dict[str, Any] = {"status": "ready", "revision": REVISION}
+    return found | {"unknownResources": await unknown_resources(service_of(request))} if verbose else found
 
 
 @router.get("/metrics", summary="Metrics for Prometheus", response_class=Response, responses=documented())
 async def metrics(request: Request, token: Reader) -> Response:
-    """The journal's, as `dmsjournal status --prometheus` prints them, and the service's own."""
+    """The journal's, as `dmsjournal status --prometheus` prints them, and the service's own; without a database these alone."""
     refuse_limited(token)
-    service = service_of(request)
-    gauges = {
-        "waiting_requests": ("Long polls and streams that are open.", float(service.waiting.count)),
-        "database_calls": ("Calls of the database that are queued or running.", float(service.database.pending)),
-    }
-    text = exposition(await request.app.state.status.get()) + service.metrics.exposition(gauges)
-    return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
+    own, of_journal = service_of(request).metrics, ""
+    try:
+        of_journal = exposition(await request.app.state.status.get())
+    except (JournalError, Refused) as error:
+        logger.warning("metrics without the journal's: %s", error, extra={"action": "metrics_alone"})
+    own.database_up.set(bool(of_journal))
+    return Response(of_journal + own.exposition(), media_type="text/plain; version=0.0.4; charset=utf-8")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import logging
 import secrets
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -16,10 +17,13 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from dmsjournal.errors import InvalidRequest
+from dmsjournal.util.files import warn_if_readable
 
 if TYPE_CHECKING:
     from dmsjournal.http.names import ResourceNames
-    from dmsjournal.resources import ResourceKey
+    from dmsjournal.model.resources import ResourceKey
+
+logger = logging.getLogger("dmsjournal.http")
 
 PREFIX = "dmsj_"  # by which scanners find one where it should not be
 
@@ -59,9 +63,12 @@ def digest(text: str) -> str:
 
 
 def new_token(name: str, **rights: object) -> tuple[str, Token]:
-    """A new token's text, which is kept nowhere, and what is kept of it."""
+    """A new token's text, which is kept nowhere, and what is kept of it. Raises InvalidRequest, also for a time that has passed."""
     text = PREFIX + secrets.token_urlsafe(32)
-    return text, checked(msgspec.convert({"name": name, "sha256": digest(text), **rights}, Token))
+    token = checked(msgspec.convert({"name": name, "sha256": digest(text), **rights}, Token))
+    if token.expires is not None and token.expires <= datetime.now(UTC):
+        raise InvalidRequest("expires", token.expires.isoformat(), "that time has passed: give a later one")
+    return text, token
 
 
 def read_tokens(text: str | bytes, source: str = "tokens") -> tuple[Token, ...]:
@@ -77,11 +84,14 @@ def read_tokens(text: str | bytes, source: str = "tokens") -> tuple[Token, ...]:
     names = [checked(token, source).name for token in found]
     if len(set(names)) < len(names):
         raise InvalidRequest(source, sorted(names), "two tokens have one name")
+    if len({token.sha256 for token in found}) < len(found):
+        raise InvalidRequest(source, sorted(names), "two entries have one hash, so one token: remove one of them")
     return tuple(found)
 
 
 def read_token_file(path: Path) -> tuple[Token, ...]:
     """The tokens of a file. Raises InvalidRequest."""
+    warn_if_readable(path, "the file of tokens")
     try:
         return read_tokens(path.read_bytes(), str(path))
     except OSError as error:
@@ -94,9 +104,31 @@ def checked(token: Token, source: str = "tokens") -> Token:
         raise InvalidRequest(source, token.name, "sha256 is 64 hexadecimal digits: `dmsjournal token` prints them")
     if token.expires is not None and token.expires.utcoffset() is None:
         raise InvalidRequest(source, token.name, "expires has no time zone")
+    if Scope.ADMIN in token.scopes and token.resources is not None:
+        raise InvalidRequest(
+            source, token.name, "retention deletes events of all resources: give the scope admin to a token without resources"
+        )
     if not token.name or not token.name.isprintable():
         raise InvalidRequest(source, token.name, "a name is printable characters")
     return token
+
+
+class Tokens:
+    """The tokens that are in force. A file of tokens is read again when it changes; one that makes no sense changes nothing."""
+
+    def __init__(self, given: tuple[Token, ...], path: Path | None = None) -> None:
+        self.current, self._path = given, path
+
+    def reread(self) -> None:
+        """Takes what the file says now."""
+        if self._path is None:
+            return
+        try:
+            self.current = read_token_file(self._path)
+        except InvalidRequest as error:
+            logger.error("the tokens stay as they were: %s", error, extra={"action": "tokens_refused"})
+        else:
+            logger.info("read %d tokens", len(self.current), extra={"action": "tokens_read"})
 
 
 def found_token(tokens: tuple[Token, ...], text: str) -> Token | None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import resource
+import signal
 import socket
 import ssl
 from collections import OrderedDict
 from collections.abc import Collection
 from contextlib import suppress
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -17,17 +19,19 @@ import uvicorn
 from uvicorn.config import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-import dmsjournal
 from dmsjournal.errors import InvalidRequest
 from dmsjournal.http.app import create_app
+from dmsjournal.http.bounds import HEAD_BYTES
 from dmsjournal.http.service import Service
 from dmsjournal.http.settings import Settings
+from dmsjournal.util.files import warn_if_readable
+from dmsjournal.util.version import VERSION
 
 logger = logging.getLogger("dmsjournal.http")
 
 _SPARE_FILES = 200  # that are no clients' connections: the database's, logs, libraries
 _BACKLOG = 1024
-_HEADER_BYTES = 32 * 1024
+_TICKS = 10  # of uvicorn's in a second
 
 
 class Server(uvicorn.Server):
@@ -36,6 +40,7 @@ class Server(uvicorn.Server):
     def __init__(self, config: Config, service: Service, guard: _Guard) -> None:
         super().__init__(config)
         self.service, self._guard = service, guard
+        self._files = _Files(config, service)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begins to listen. With TLS the guard is told of connections before their handshakes."""
@@ -43,12 +48,20 @@ class Server(uvicorn.Server):
             if self.config.is_ssl and isinstance(door, _Door):
                 door.guard = self._guard
         await super().startup(sockets)
+        with suppress(ValueError, RuntimeError):  # in another thread than the first there are no signals
+            asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._files.read)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Ends the server; at once at the second signal. The signal is not raised again: this is an end in order, with code 0."""
         if self.should_exit:
             self.force_exit = True
         self.should_exit = True
+
+    async def on_tick(self, counter: int) -> bool:
+        """Once a second: whether to end. It takes tokens and certificates from files that have changed."""
+        if counter % _TICKS == 0:
+            self._files.read_changed()
+        return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Ends streams and long polls now, and lets the others finish."""
@@ -75,10 +88,12 @@ def server_of(settings: Settings) -> Server:
         access_log=False,
         server_header=False,
         proxy_headers=settings.behind_proxy,
+        forwarded_allow_ips=list(settings.trusted_proxies),
         ssl_certfile=settings.tls_certificate,
         ssl_keyfile=settings.tls_key,
+        timeout_keep_alive=max(1, round(settings.keep_alive_seconds)),
         timeout_graceful_shutdown=max(1, round(settings.grace_seconds)),
-        h11_max_incomplete_event_size=_HEADER_BYTES,
+        h11_max_incomplete_event_size=HEAD_BYTES,
         backlog=_BACKLOG,
     )
     return Server(config, service, protocol.guard)
@@ -107,9 +122,47 @@ def serve(settings: Settings) -> None:
     with listening(settings) as found:
         scheme = "https" if settings.has_tls else "http"
         where = f"{scheme}://{settings.host}:{found.getsockname()[1]}"
-        logger.info("dmsjournal %s listens on %s", dmsjournal.__version__, where, extra={"action": "listening", "url": where})
+        logger.info("dmsjournal %s listens on %s", VERSION, where, extra={"action": "listening", "url": where})
         server.run(sockets=[found])
     logger.info("stopped", extra={"action": "stopped"})
+
+
+class _Files:
+    """The files of tokens and of the certificate. What they say is in force for new requests and new connections."""
+
+    def __init__(self, config: Config, service: Service) -> None:
+        self._config, self._service = config, service
+        settings = service.settings
+        self._paths = [path for path in (settings.token_file, settings.tls_certificate, settings.tls_key) if path is not None]
+        self._seen = self._state()
+
+    def read_changed(self) -> None:
+        """Reads them again if one has changed."""
+        if (state := self._state()) != self._seen:
+            self._seen = state
+            self.read()
+
+    def read(self) -> None:
+        """Reads them again. A file that makes no sense changes nothing, and is named in the log."""
+        self._service.tokens.reread()
+        settings = self._service.settings
+        if self._config.ssl is not None and settings.tls_certificate is not None:
+            try:
+                _check_certificate(settings)
+                self._config.ssl.load_cert_chain(settings.tls_certificate, settings.tls_key)
+            except (InvalidRequest, OSError) as error:
+                logger.error("the certificate stays as it was: %s", error, extra={"action": "certificate_refused"})
+
+    def _state(self) -> list[tuple[int, int, int] | None]:
+        return [_state_of(path) for path in self._paths]
+
+
+def _state_of(path: Path) -> tuple[int, int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
 
 
 class _Door(socket.socket):
@@ -174,7 +227,12 @@ class _Guard:
 
 
 class _Guarded(H11Protocol):
-    """uvicorn's protocol; a request's head has to come in time, and idle connections give way to new ones."""
+    """uvicorn's protocol; a request's head has to come in time, and idle connections give way to new ones.
+
+    uvicorn has no setting for either: `timeout_keep_alive` begins after a response, and `limit_concurrency` counts connections.
+    With limit_concurrency=100, 100 connections that sent nothing made it answer 503 to everybody, as long as they were open (101 s
+    in the test). With this class such a connection lasts `header_seconds` at most: tests/http/test_security.py.
+    """
 
     guard: _Guard
     header_seconds: float
@@ -242,6 +300,8 @@ def _guarded(settings: Settings) -> type[_Guarded]:
 def _check_certificate(settings: Settings) -> None:
     """Raises InvalidRequest for files that TLS cannot be had with, before anything says that it listens."""
     if settings.tls_certificate is not None:
+        if settings.tls_key is not None:
+            warn_if_readable(settings.tls_key, "the TLS key")
         try:
             ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(settings.tls_certificate, settings.tls_key)
         except OSError as error:  # ssl.SSLError is one

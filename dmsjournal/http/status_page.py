@@ -12,6 +12,7 @@ from fastapi import APIRouter, Request, Response
 from dmsjournal.events.encoding import encoder
 from dmsjournal.http.access import Reader, refuse_limited
 from dmsjournal.http.changefeed import Versions
+from dmsjournal.http.metadata import version_document
 from dmsjournal.http.problems import documented
 
 router = APIRouter(tags=["status page"])
@@ -24,9 +25,16 @@ _encode = encoder()
 
 
 @router.get("/", include_in_schema=False)
-async def page() -> Response:
-    """The page: it holds no data, and asks for a token where one is needed."""
-    return _file("status.html", "text/html")
+async def page(request: Request) -> Response:
+    """The page for a browser: it holds no data, and asks for a token where one is needed. For others the version document."""
+    found = _file("status.html", "text/html") if _is_browser(request) else await version_document(request)
+    found.headers["Vary"] = "Accept"
+    return found
+
+
+def _is_browser(request: Request) -> bool:
+    """Whether a page is asked for by name: a client of the Ed-Fi API asks for JSON, for anything, or does not say."""
+    return "text/html" in request.headers.get("accept", "").lower()
 
 
 @router.get("/static/status.js", include_in_schema=False)

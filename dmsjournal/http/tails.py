@@ -12,14 +12,13 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from itertools import islice
 
-from dmsjournal.http.reading import EventPage, Selection, Sent
+from dmsjournal.http.event_pages import EventPage, Selection, Sent
 
 _EVENTS, _BYTES = 5_000, 4 << 20  # that a tail keeps
 _TAILS = 16  # that are kept: the one that was used last goes last
 _READ = 1_000  # events that are read at once
 
-_Read = Callable[[int, Selection, int, bool], Awaitable[EventPage]]
-_Key = tuple[Selection, bool]
+_Read = Callable[[int, Selection, int], Awaitable[EventPage]]
 
 
 class Tail:
@@ -27,6 +26,7 @@ class Tail:
 
     def __init__(self, begin: int) -> None:
         self.begin = self.latest = self.horizon = begin
+        self.oldest = 1
         self._events: list[Sent] = []
         self._sequences: list[int] = []
         self._bytes = 0
@@ -54,9 +54,9 @@ class Tail:
     def _page(self, first: int, limit: int) -> EventPage:
         end = first + limit
         if end >= len(self._events):
-            return EventPage(self._events[first:], self.latest, self.horizon)
+            return EventPage(self._events[first:], self.latest, self.horizon, self.oldest)
         end = bisect_right(self._sequences, self._sequences[end - 1])
-        return EventPage(self._events[first:end], self._sequences[end - 1], self.horizon)
+        return EventPage(self._events[first:end], self._sequences[end - 1], self.horizon, self.oldest)
 
     def has_after(self, version: int) -> bool:
         """Whether an event is there after a version."""
@@ -67,7 +67,7 @@ class Tail:
         self._events += page.events
         self._sequences += [event.sequence for event in page.events]
         self._bytes += sum(event.size for event in page.events)
-        self.latest, self.horizon = page.latest, page.horizon
+        self.latest, self.horizon, self.oldest = page.latest, page.horizon, page.oldest
         while self._events and (len(self._events) > _EVENTS or self._bytes > _BYTES):
             self._drop(max(1, len(self._events) // 4))
 
@@ -85,39 +85,39 @@ class Tails:
 
     def __init__(self, read: _Read) -> None:
         self._read = read
-        self._tails: OrderedDict[_Key, Tail] = OrderedDict()
+        self._tails: OrderedDict[Selection, Tail] = OrderedDict()
 
-    def has(self, after: int, selection: Selection, as_text: bool) -> bool:
+    def has(self, after: int, selection: Selection) -> bool:
         """Whether there is a tail that tells what comes after a version."""
-        tail = self._tails.get((selection, as_text))
+        tail = self._tails.get(selection)
         return tail is not None and tail.covers(after)
 
     def clear(self) -> None:
         """Forgets all: the database's history is another one."""
         self._tails.clear()
 
-    async def page(self, after: int, selection: Selection, limit: int, as_text: bool, at: int) -> EventPage:
+    async def page(self, after: int, selection: Selection, limit: int, at: int) -> EventPage:
         """The events after a version, up to a horizon that was seen: from the selection's tail, or read where it has not got them.
 
         Where there is no tail, or one that has been left so far behind that a read does not bring it here, one begins here.
         """
 
         def read(place: int) -> Awaitable[EventPage]:
-            return self._read(place, selection, _READ, as_text)
+            return self._read(place, selection, _READ)
 
         if at < after:  # the horizon has stepped back: the database knows whether that place ever was
-            return await self._read(after, selection, limit, as_text)
-        tail = self._followed((selection, as_text), after)
+            return await self._read(after, selection, limit)
+        tail = self._followed(selection, after)
         if tail.latest < at and not (tail.covers(after) and tail.has_after(after)):
             await tail.extend(at, read)
         if tail.latest < after:
-            tail = self._tails[selection, as_text] = Tail(after)
+            tail = self._tails[selection] = Tail(after)
             await tail.extend(at, read)
         if tail.covers(after):
             return tail.after(after, limit)
-        return await self._read(after, selection, limit, as_text)
+        return await self._read(after, selection, limit)
 
-    def _followed(self, key: _Key, after: int) -> Tail:
+    def _followed(self, key: Selection, after: int) -> Tail:
         """The tail of a selection, a new one where there is none."""
         tail = self._tails.setdefault(key, Tail(after))
         self._tails.move_to_end(key)

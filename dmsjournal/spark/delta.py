@@ -13,8 +13,8 @@ from pyspark.sql import functions as F
 
 from dmsjournal.errors import InvalidRequest, Unavailable, UnsupportedCapability
 from dmsjournal.spark import manifests, parquet
-from dmsjournal.spark.folding import folded
-from dmsjournal.spark.manifests import State
+from dmsjournal.spark.fold import folded
+from dmsjournal.spark.manifests import OutputState
 
 try:
     import deltalake
@@ -38,7 +38,7 @@ class DeltaTable:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def state(self) -> State | None:
+    def state(self) -> OutputState | None:
         """See tables.Table."""
         if not deltalake.DeltaTable.is_deltatable(str(self.folder)):
             if self.folder.exists() and any(not _is_ours(each.name) for each in self.folder.iterdir()):
@@ -46,7 +46,7 @@ class DeltaTable:
             return None
         for commit in self._opened().history():  # the newest first; others' are those that compact it, say
             if _STATE in commit:
-                return manifests.decoded(str(commit[_STATE]).encode(), self.folder, State)
+                return manifests.decoded(str(commit[_STATE]).encode(), self.folder, OutputState)
         raise InvalidRequest("table", str(self.folder), "it was not made by dmsjournal apply: name a new folder")
 
     def read(self, spark: SparkSession) -> DataFrame:
@@ -58,11 +58,9 @@ class DeltaTable:
             return spark.createDataFrame([], parquet.schema(state.columns))
         return parquet.read(spark, state.columns, *paths)
 
-    def fold(self, spark: SparkSession, rows: DataFrame, state: State, afresh: bool) -> None:
+    def fold(self, spark: SparkSession, rows: DataFrame, state: OutputState, afresh: bool) -> None:
         """See tables.Table. Spark works out what changes, into a hidden folder, and from there it goes into the table."""
         making = self.folder / f".making-{uuid4().hex}"
-        for left in self.folder.glob(".making-*"):
-            shutil.rmtree(left, ignore_errors=True)
         try:
             parquet.write(making, self._changed(spark, rows, afresh), by_resource=False)
             self._commit(making, state, afresh)
@@ -70,6 +68,11 @@ class DeltaTable:
             raise Unavailable(f"the Delta table could not be written: {error}", "run it again, once the reason is gone") from error
         finally:
             shutil.rmtree(making, ignore_errors=True)
+
+    def sweep(self) -> None:
+        """See tables.Table."""
+        for left in self.folder.glob(".making-*"):
+            shutil.rmtree(left, ignore_errors=True)
 
     def _changed(self, spark: SparkSession, rows: DataFrame, afresh: bool) -> DataFrame:
         """The documents that the rows are about, as they are afterwards; those that are gone have `_gone`."""
@@ -81,7 +84,7 @@ class DeltaTable:
         gone = before.join(after, "document_id", "left_anti").withColumn(_GONE, F.lit(True))
         return after.withColumn(_GONE, F.lit(False)).unionByName(gone)
 
-    def _commit(self, making: Path, state: State, afresh: bool) -> None:
+    def _commit(self, making: Path, state: OutputState, afresh: bool) -> None:
         told = deltalake.CommitProperties(custom_metadata={_STATE: manifests.encoded(state).decode()})
         changed = pyarrow.dataset.dataset(making, format="parquet")
         if afresh:

@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
-from dmsjournal.durable import URL
 from dmsjournal.errors import InvalidRequest, UnsupportedCapability
+from dmsjournal.util.files import URL
 
 
 def folder_of(parameter: str, path: str | os.PathLike[str]) -> Path:

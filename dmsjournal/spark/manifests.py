@@ -11,10 +11,10 @@ from typing import Literal, TypeVar
 
 import msgspec
 
-from dmsjournal.durable import write_whole
+from dmsjournal.database.fingerprints import Fingerprint
 from dmsjournal.errors import InvalidRequest
-from dmsjournal.fingerprints import Fingerprint
-from dmsjournal.resources import ResourceKey
+from dmsjournal.model.resources import ResourceKey
+from dmsjournal.util.files import write_whole
 
 FORMAT = 1
 CHANGE_TYPES = ("upsert", "delete", "key_change")  # what _change_type says
@@ -67,7 +67,7 @@ class Manifest(msgspec.Struct, frozen=True):
         return f"full extract at {self.last}" if self.kind == "full" else f"window {self.first}-{self.last}"
 
 
-class Settings(msgspec.Struct, frozen=True):
+class OutputSettings(msgspec.Struct, frozen=True):
     """What all runs of one output have in common. `chain` is made up once, and tells one output's runs from another's.
 
     `resources`: by name, None for all that the database knows at the time of each run.
@@ -77,6 +77,7 @@ class Settings(msgspec.Struct, frozen=True):
     resources: list[str] | None
     body: bool
     etag: bool
+    partition: bool = True
     format: int = FORMAT
 
     @property
@@ -85,7 +86,7 @@ class Settings(msgspec.Struct, frozen=True):
         return None if self.resources is None else [ResourceKey.parse(name) for name in self.resources]
 
 
-class Checkpoint(msgspec.Struct, frozen=True):
+class ExtractCheckpoint(msgspec.Struct, frozen=True):
     """How far an output has come: everything up to the fingerprint's version, inclusive, is in its runs."""
 
     chain: str
@@ -98,7 +99,7 @@ class Checkpoint(msgspec.Struct, frozen=True):
         return self.fingerprint.version
 
 
-class State(msgspec.Struct, frozen=True):
+class OutputState(msgspec.Struct, frozen=True):
     """How far a table of current state has come: `version`, inclusive, in the runs of a chain. `columns`: Spark's types by name."""
 
     chain: str

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from dmsjournal.connecting import engine_for
+from dmsjournal.database.connect import engine_for
 from dmsjournal.errors import InvalidRequest, near_matches
-from dmsjournal.planning import MOST_PARTS
-from dmsjournal.resources import ResourceKey
-from dmsjournal.streams import EARLIEST, KINDS, LATEST, checked_kinds
-from dmsjournal.windows import MAX_VERSION, Window, checked_size, checked_version
+from dmsjournal.model.resources import ResourceKey
+from dmsjournal.model.windows import MAX_VERSION, Window, checked_size, checked_version
+from dmsjournal.read.plan import MOST_PARTS
+from dmsjournal.read.stream import EARLIEST, KINDS, LATEST, checked_kinds
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,7 @@ class Asked:
     with_body: bool
     window: Window
     starting: int | str
+    starting_option: str
     max_rows: int | None
     parts: int | None
     events_per_part: int | None
@@ -51,6 +52,7 @@ class Asked:
             asked.get("body", False),
             Window(asked.get("min"), asked.get("max")),
             asked.get("startingVersion", asked.get("startingOffsets", 0)),
+            "startingOffsets" if "startingOffsets" in asked else "startingVersion",
             asked.get("maxRowsPerTrigger"),
             asked.get("parts"),
             asked.get("eventsPerPart"),
@@ -78,7 +80,10 @@ def _resources(name: str, text: str) -> tuple[ResourceKey, ...]:
 
 
 def _kinds(name: str, text: str) -> tuple[str, ...]:
-    return checked_kinds([each.strip() for each in text.split(",")])
+    try:
+        return checked_kinds([each.strip() for each in text.split(",")])
+    except InvalidRequest as error:
+        raise InvalidRequest(name, text, error.remedy) from error
 
 
 def _flag(name: str, text: str) -> bool:
@@ -104,8 +109,8 @@ def _starting(name: str, text: str) -> int | str:
     return _version(name, text)
 
 
-def _size(most: int) -> Callable[[str, str], int]:
-    return lambda name, text: checked_size(name, _number(text), most)
+def _size(most: int, of: str) -> Callable[[str, str], int]:
+    return lambda name, text: checked_size(name, _number(text), most, of)
 
 
 _OPTIONS: dict[str, Callable[[str, str], Any]] = {
@@ -118,8 +123,8 @@ _OPTIONS: dict[str, Callable[[str, str], Any]] = {
     "max": _version,
     "startingVersion": _version,
     "startingOffsets": _starting,
-    "maxRowsPerTrigger": _size(MAX_VERSION),
-    "parts": _size(MOST_PARTS),
-    "eventsPerPart": _size(MAX_VERSION),
+    "maxRowsPerTrigger": _size(MAX_VERSION, "rows"),
+    "parts": _size(MOST_PARTS, "parts"),
+    "eventsPerPart": _size(MAX_VERSION, "events"),
 }
 _EITHER = (("resource", "resources"), ("startingVersion", "startingOffsets"), ("parts", "eventsPerPart"))

@@ -24,19 +24,20 @@ SETTINGS = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS", "spark.
 _PATIENCE = 60.0  # seconds for Spark to tell what it has counted
 
 
-def write(folder: Path, *frames: DataFrame, by_resource: bool = True) -> None:
-    """Writes the rows of all frames into a folder that is not there yet, in one of their resource each.
+def write(folder: Path, rows: DataFrame, *, by_resource: bool = True, size: int | None = None) -> None:
+    """Writes rows into a folder that is not there yet, in one of their resource each, or straight into it.
 
-    Times are microseconds in UTC. Raises Unavailable where this process does not find all rows there afterwards: Spark says that
-    all is well also where a worker has written into a folder of its own.
+    `size`: bytes of a file, about, where the rows ask Spark to balance its tasks. Times are microseconds in UTC. Raises Unavailable
+    where this process does not find all rows there afterwards: Spark says that all is well also where a worker has written into a
+    folder of its own.
     """
-    written = 0
-    with _set(frames[0].sparkSession):
-        for rows in frames:
-            counted = Observation()
-            writer = rows.observe(counted, F.count(F.lit(1)).alias("rows")).write.mode("append")
-            (writer.partitionBy("resource") if by_resource else writer).parquet(in_spark(folder))
-            written += _told(counted)
+    # As the rows come to a task they are larger than in a file.
+    settings = SETTINGS | ({} if size is None else {"spark.sql.adaptive.advisoryPartitionSizeInBytes": str(2 * size)})
+    with _set(rows.sparkSession, settings):
+        counted = Observation()
+        writer = rows.observe(counted, F.count(F.lit(1)).alias("rows")).write.mode("append")
+        (writer.partitionBy("resource") if by_resource else writer).parquet(in_spark(folder))
+        written = _rows_of(counted)
     files = folder.glob("resource=*/*.parquet" if by_resource else "*.parquet")
     if (found := sum(pq.read_metadata(file).num_rows for file in files)) != written:
         raise Unavailable(
@@ -44,7 +45,7 @@ def write(folder: Path, *frames: DataFrame, by_resource: bool = True) -> None:
         )
 
 
-def _told(counted: Observation) -> int:
+def _rows_of(counted: Observation) -> int:
     """The rows that Spark has counted. Raises Unavailable where it does not tell: it drops what its queue has no room for."""
     heard: Queue[int] = Queue()
     threading.Thread(target=lambda: heard.put(counted.get["rows"]), daemon=True).start()
@@ -79,12 +80,14 @@ _writing: Counter[SparkSession] = Counter()
 
 
 @contextmanager
-def _set(spark: SparkSession) -> Iterator[None]:
+def _set(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
     """The session's settings are ours until the last who writes in it at once, in other threads, is done."""
     with _lock:
         if not _writing[spark]:
-            _before[spark] = {name: spark.conf.get(name, None) for name in SETTINGS}
-        for name, value in SETTINGS.items():
+            _before[spark] = {}
+        for name in settings.keys() - _before[spark].keys():
+            _before[spark][name] = spark.conf.get(name, None)
+        for name, value in settings.items():
             spark.conf.set(name, value)
         _writing[spark] += 1
     try:

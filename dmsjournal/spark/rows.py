@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import NamedTuple
 
 import pyarrow as pa
 from pyspark.sql.types import DataType, LongType, StringType, StructField, StructType, TimestampType
 
 from dmsjournal.errors import InvalidRequest
-from dmsjournal.streams import Part, Stream
+from dmsjournal.read.stream import Part, Stream
+from dmsjournal.util.iteration import raises_again
 
 
 class _Column(NamedTuple):
@@ -49,7 +50,8 @@ def checked_schema(asked: StructType) -> StructType:
     return asked
 
 
-def record_batches(stream: Stream, part: Part, columns: StructType) -> Iterator[pa.RecordBatch]:
+@raises_again
+def record_batches(stream: Stream, part: Part, columns: StructType) -> Generator[pa.RecordBatch]:
     """The rows of a part, in batches of at most 10,000; only the columns that are asked for are read."""
     names = set(columns.fieldNames())
     arrow = pa.schema([pa.field(field.name, COLUMNS[field.name].arrow, field.nullable) for field in columns.fields])

@@ -15,16 +15,17 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
-from dmsjournal.durable import publish
+from dmsjournal.database.fingerprints import Fingerprint
 from dmsjournal.errors import InvalidRequest
-from dmsjournal.fingerprints import Fingerprint
 from dmsjournal.spark import manifests
-from dmsjournal.spark.manifests import Checkpoint, Manifest, Settings
+from dmsjournal.spark.manifests import ExtractCheckpoint, Manifest, OutputSettings
+from dmsjournal.util.files import publish
 
 MANIFEST = "_manifest.json"
 
@@ -57,10 +58,10 @@ class Output:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def settings(self) -> Settings | None:
+    def settings(self) -> OutputSettings | None:
         """What its runs have in common; None for a folder that is missing or empty. Raises InvalidRequest where it is not ours."""
         if (path := self.folder / "_extract.json").exists():
-            return manifests.read(path, Settings)
+            return manifests.read(path, OutputSettings)
         if self.folder.exists() and not self.folder.is_dir():
             raise InvalidRequest("output", str(self.folder), "there is a file of that name: name a folder")
         strange = [each.name for each in self.folder.iterdir() if each.name != "_lock"] if self.folder.exists() else []
@@ -70,7 +71,7 @@ class Output:
             )
         return None
 
-    def begin(self, settings: Settings) -> None:
+    def begin(self, settings: OutputSettings) -> None:
         """Makes the folder an output of ours."""
         manifests.write(self.folder / "_extract.json", settings)
 
@@ -79,13 +80,13 @@ class Output:
         found = ((each, _RUN.fullmatch(each.name)) for each in self.folder.iterdir()) if self.folder.exists() else ()
         return sorted((Run(folder, int(name[1]), int(name[2])) for folder, name in found if name), key=lambda run: run.first)
 
-    def checkpoint(self) -> Checkpoint | None:
+    def checkpoint(self) -> ExtractCheckpoint | None:
         """How far it has come; None where no run has finished. A run that was killed before it could say so counts.
 
         Raises InvalidRequest where it is not this output's.
         """
         path, settings = self.folder / "_checkpoint.json", self.settings()
-        found = manifests.read(path, Checkpoint) if path.exists() else None
+        found = manifests.read(path, ExtractCheckpoint) if path.exists() else None
         if found is not None and (settings is None or found.chain != settings.chain):
             raise InvalidRequest(
                 "checkpoint", str(path), "it is of another output: somebody copied it; remove it to go by the runs"
@@ -93,27 +94,37 @@ class Output:
         runs = self.runs()
         if runs and (found is None or runs[-1].last > found.version):
             manifest = runs[-1].manifest()
-            return Checkpoint(manifest.chain, manifest.fingerprint)
+            return ExtractCheckpoint(manifest.chain, manifest.fingerprint)
         return found
 
     def move_checkpoint(self, chain: str, fingerprint: Fingerprint) -> None:
         """Notes how far the output has come. Only after the run that leads there is visible."""
-        manifests.write(self.folder / "_checkpoint.json", Checkpoint(chain, fingerprint))
+        manifests.write(self.folder / "_checkpoint.json", ExtractCheckpoint(chain, fingerprint))
 
-    def make(self) -> Path:
-        """The name of a new, hidden folder for a run. What killed runs left behind goes.
+    def sweep(self) -> None:
+        """Removes what killed runs left behind."""
+        for left in self.folder.glob(".making-*"):
+            shutil.rmtree(left, ignore_errors=True)  # what a task of a killed driver adds meanwhile, the next run takes away
+        for file in self.folder.glob("._*.json-*"):
+            file.unlink(missing_ok=True)
+
+    @contextmanager
+    def making(self) -> Iterator[Path]:
+        """The name of a new, hidden folder for a run, which goes with the block unless it is finished in it: a disk may be full.
 
         No two runs get the same: tasks of one whose driver was killed may still be writing for a while.
         """
-        for left in self.folder.glob(".making-*"):
-            shutil.rmtree(left, ignore_errors=True)  # what such a task adds meanwhile, the next run takes away
-        for file in self.folder.glob("._*.json-*"):
-            file.unlink(missing_ok=True)
-        return self.folder / f".making-{uuid4().hex}"
+        folder = self.folder / f".making-{uuid4().hex}"
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
 
-    def finish(self, making: Path, manifest: Manifest) -> Run:
+    def finish(self, making: Path, manifest: Manifest) -> None:
         """Gives the run its manifest, and then its name: the one step by which it becomes visible."""
         manifests.write(making / MANIFEST, manifest)
-        folder = self.folder / f"run={manifest.first:019}-{manifest.last:019}"
-        publish(making, folder)
-        return Run(folder, manifest.first, manifest.last)
+        publish(making, self.run_of(manifest).folder)
+
+    def run_of(self, manifest: Manifest) -> Run:
+        """The run that a manifest is of."""
+        return Run(self.folder / f"run={manifest.first:019}-{manifest.last:019}", manifest.first, manifest.last)

@@ -1,19 +1,32 @@
 """A Spark session on this machine that can read the database: with a Java, JDBC drivers and quiet settings."""
 
+import logging
 import os
 import re
+import socket
 import sys
 import zipfile
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import sqlalchemy as sa
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
-from dmsjournal.errors import UnsupportedCapability
+from dmsjournal.database.connect import checked_url, engine_of_url
+from dmsjournal.database.engines import DEFAULT, engine_named
+from dmsjournal.errors import InvalidRequest, Unavailable, UnsupportedCapability
 from dmsjournal.spark.java import cache_folder, find_java_home
-from dmsjournal.spark.jdbc import DRIVERS, engine_of
+from dmsjournal.spark.jobs import is_java_gone, reason_of
+
+_MASTER = re.compile(
+    r"local(-cluster)?(\[(\d+|\*)( *, *\d+)*\])?|spark://{0}(,{0})*|yarn|k8s://\S+".replace(
+        "{0}", r"([\w.-]+|\[[0-9a-fA-F:]+\]):\d+"
+    )
+)
+_MASTER_SECONDS = 10.0
 
 SETTINGS = {
     "spark.driver.memory": "1g",  # rows are streamed through, so this is plenty and leaves the machine to the database
@@ -29,26 +42,28 @@ def local_session(
     *,
     master: str = "local[*]",
     jars: Sequence[str | os.PathLike[str]] = (),
-    engines: Collection[str] = ("postgres",),
+    engines: Collection[str] = (DEFAULT,),
+    conf: Mapping[str, str] | None = None,
 ) -> SparkSession:
     """A session on this machine, started with the Java of `find_java_home` and the JDBC drivers of some engines.
 
-    `engines`: postgres, sqlserver or both; `engine_of(url)` tells a URL's. The drivers are `jars`, else the jars in
+    `engines`: the names of engines, as option --engine takes them. The drivers are `jars`, else the jars in
     DMSJOURNAL_JDBC_JARS (separated by commas or as on PATH), else fetched by their Maven coordinates once and kept in the
-    user's cache. Sets JAVA_HOME, PYSPARK_PYTHON and SPARK_LOCAL_IP of this
+    user's cache. `conf`: more of Spark's settings. Sets JAVA_HOME, PYSPARK_PYTHON and SPARK_LOCAL_IP of this
     process. A session that runs already is returned as it is, with the driver that it has. Raises
     UnsupportedCapability: no Java, no such jar, or Spark did not start. Source: docs/how-it-works.md, Spark.
     """
     os.environ["JAVA_HOME"] = str(find_java_home())
     os.environ["PYSPARK_PYTHON"] = sys.executable  # another Python's workers would refuse ours, or lack our packages
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"  # a laptop's host name may resolve to a network that is gone
-    coordinates = [DRIVERS[engine][1] for engine in engines]
+    coordinates = [engine_named(engine).JDBC_DRIVER for engine in engines]
     settings = SETTINGS | _logging() | _drivers([Path(jar) for jar in jars] or _jars_of_environment(), coordinates)
     builder = SparkSession.builder.appName(app_name).master(master)
-    for name, value in settings.items():
+    for name, value in (settings | dict(conf or {})).items():
         builder = builder.config(name, value)
     try:
-        return builder.getOrCreate()
+        with started(master):
+            return builder.getOrCreate()
     except PySparkRuntimeError as error:
         raise UnsupportedCapability(
             f"a Spark session, as Java stopped and said why above ({error.getCondition()})",
@@ -57,14 +72,72 @@ def local_session(
         ) from error
 
 
+def submitted_conf() -> dict[str, str]:
+    """The settings that spark-submit was given; none where it did not start this process."""
+    if "PYSPARK_GATEWAY_PORT" not in os.environ:
+        return {}
+    from pyspark import SparkConf, SparkContext
+
+    SparkContext._ensure_initialized()  # SparkConf asks the Java that runs already
+    return dict(SparkConf().getAll())
+
+
 def job_session(
-    app_name: str, url: str | sa.URL | None = None, *, master: str = "local[*]", jars: Sequence[str | os.PathLike[str]] = ()
+    app_name: str,
+    url: str | sa.URL | None = None,
+    *,
+    master: str = "local[*]",
+    jars: Sequence[str | os.PathLike[str]] = (),
+    conf: Mapping[str, str] | None = None,
 ) -> SparkSession:
-    """The session of a job: the one that spark-submit prepared, else `local_session`, with the driver of the database of `url`."""
+    """The session of a job: the one that spark-submit prepared, else `local_session`, with the driver of the database of `url`.
+
+    `conf`: more of Spark's settings.
+    """
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)  # pages about an error that is raised as well, and told in one line
     if "PYSPARK_GATEWAY_PORT" in os.environ:  # master, jars and memory are spark-submit's to say
-        return SparkSession.builder.appName(app_name).config("spark.sql.session.timeZone", "UTC").getOrCreate()
-    engines = ("postgres",) if url is None else (engine_of(url),)
-    return local_session(app_name, master=master, jars=jars, engines=engines)
+        with started():
+            builder = SparkSession.builder.appName(app_name).config("spark.sql.session.timeZone", "UTC")
+            for name, value in (conf or {}).items():
+                builder = builder.config(name, value)
+            return builder.getOrCreate()
+    checked_master(master)
+    engines = (DEFAULT,) if url is None else (engine_of_url(checked_url(url)).NAME,)
+    return local_session(app_name, master=master, jars=jars, engines=engines, conf=conf)
+
+
+@contextmanager
+def started(master: str | None = None) -> Iterator[None]:
+    """Within it a session is started; what Java says against it is one line. Where Java does not start, PySpark's own error."""
+    try:
+        yield
+    except (Py4JError, ConnectionError) as error:
+        if is_java_gone(error) or "stopped SparkContext" in str(error):
+            asked = "" if master is None else f" with the master {master}"
+            told = f"Spark has ended while it started{asked}"
+            raise Unavailable(told, "look whether its master is up, and run it again") from error
+        raise Unavailable(f"Spark could not start: {reason_of(error)}", "run it again, once the reason is gone") from error
+
+
+def checked_master(master: str) -> str:
+    """The master, if it is one that Spark knows, and answers where it has an address. Raises InvalidRequest, Unavailable.
+
+    Spark itself tries a dead one for a minute, and then ends with pages of Java.
+    """
+    if not _MASTER.fullmatch(master):
+        known = "local, local[4], local[*], spark://host:7077, yarn or k8s://https://host:port"
+        raise InvalidRequest("master", master, f"write {known}")
+    reasons = []
+    for address in master.removeprefix("spark://").split(",") if master.startswith("spark://") else ():
+        host, _, port = address.rpartition(":")
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), timeout=_MASTER_SECONDS).close()
+            return master
+        except OSError as error:
+            reasons.append(f"{address}: {error.strerror or error}")
+    if reasons:
+        raise Unavailable(f"no Spark master answers at {master} ({'; '.join(reasons)})", "start it, or name another one")
+    return master
 
 
 def _logging() -> dict[str, str]:

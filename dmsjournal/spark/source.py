@@ -8,18 +8,19 @@ It runs in Python workers, which have this package and the database's driver. So
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
-from dmsjournal.errors import UnsupportedCapability
+from dmsjournal.errors import InvalidRequest, UnsupportedCapability
 from dmsjournal.journal import Journal, connect
+from dmsjournal.read.stream import LATEST, Offset, Part, Stream
 from dmsjournal.spark import rows
 from dmsjournal.spark.options import Asked, refused
-from dmsjournal.streams import LATEST, Offset, Part, Stream
+from dmsjournal.util.iteration import raises_again
 
 try:
     from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
@@ -87,7 +88,8 @@ class _Reading:
     def _sizes(self) -> dict[str, int | None]:
         return {"parts": self._asked.parts, "events_per_part": self._asked.events_per_part}
 
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+    @raises_again
+    def read(self, partition: InputPartition) -> Generator[pa.RecordBatch]:
         """The rows of a partition, in a process of its own."""
         if isinstance(partition.value, Part):  # Spark makes up a partition where there is none
             with connect(self._asked.url) as journal:
@@ -120,7 +122,10 @@ class _StreamReading(_Reading, DataSourceStreamReader):
     def initialOffset(self) -> dict[str, Any]:
         """Where a new query begins; one with a checkpoint goes on from there."""
         place = self._asked.starting
-        return self.stream.at(place if isinstance(place, str) else max(place - 1, 0)).to_dict()
+        try:
+            return self.stream.at(place if isinstance(place, str) else max(place - 1, 0)).to_dict()
+        except InvalidRequest as error:  # of the version before it
+            raise InvalidRequest(self._asked.starting_option, place, str(error.remedy)) from error
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         """One for each part of what lies between the offsets."""

@@ -18,23 +18,26 @@ from uuid import uuid4
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from dmsjournal.durable import publish, sync
 from dmsjournal.errors import InvalidRequest
 from dmsjournal.spark import manifests, parquet
-from dmsjournal.spark.folding import folded
-from dmsjournal.spark.manifests import State
+from dmsjournal.spark.fold import folded
+from dmsjournal.spark.manifests import OutputState
+from dmsjournal.util.files import publish, sync
 
 
 class Table(Protocol):
     """Where the current state is kept. Whoever changes it holds its folder's lock: durable.locked."""
 
-    def state(self) -> State | None:
+    def state(self) -> OutputState | None:
         """How far it has come; None where there is no table yet. Raises InvalidRequest where it is not ours."""
 
     def read(self, spark: SparkSession) -> DataFrame:
         """Its rows; only where there is a state."""
 
-    def fold(self, spark: SparkSession, rows: DataFrame, state: State, afresh: bool) -> None:
+    def sweep(self) -> None:
+        """Removes what killed runs left behind."""
+
+    def fold(self, spark: SparkSession, rows: DataFrame, state: OutputState, afresh: bool) -> None:
         """Folds rows of an extract into it, or into nothing where it begins `afresh`, and puts the state there in the same step."""
 
 
@@ -49,11 +52,13 @@ class ParquetTable:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def state(self) -> State | None:
+    def state(self) -> OutputState | None:
         """See Table."""
         current = self.folder / "current"
         if current.is_symlink():
-            return manifests.read(current / "_table.json", State)
+            return manifests.read(current / "_table.json", OutputState)
+        if (self.folder / "_delta_log").is_dir():
+            raise InvalidRequest("table", str(self.folder), "it is a Delta table: add `format` delta")
         if self.folder.exists() and any(not _is_ours(name) for name in os.listdir(self.folder)):
             raise InvalidRequest("table", str(self.folder), "it was not made by dmsjournal apply: name a new folder")
         return None
@@ -61,21 +66,29 @@ class ParquetTable:
     def read(self, spark: SparkSession) -> DataFrame:
         """See Table. The generation's own path, as the link may move while it is read."""
         generation = Path(os.path.realpath(self.folder / "current"))
-        state = manifests.read(generation / "_table.json", State)
+        state = manifests.read(generation / "_table.json", OutputState)
         return parquet.read(spark, state.columns, generation)  # a table without rows has no file that tells it
 
-    def fold(self, spark: SparkSession, rows: DataFrame, state: State, afresh: bool) -> None:
+    def fold(self, spark: SparkSession, rows: DataFrame, state: OutputState, afresh: bool) -> None:
         """See Table."""
         before = None if afresh else self.read(spark)
         after = folded(before, rows)
         generations = self.folder / "_generations"
         making = generations / f".making-{uuid4().hex}"
-        # one task a resource, and more where it is large, so that it does not become many small files
-        parquet.write(making, after.hint("rebalance", F.col("resource")))
-        manifests.write(making / "_table.json", state)
-        name = f"{state.version:019}-{uuid4().hex[:8]}"
-        publish(making, generations / name)
+        try:
+            # one task a resource, and more where it is large, so that it does not become many small files
+            parquet.write(making, after.hint("rebalance", F.col("resource")))
+            manifests.write(making / "_table.json", state)
+            name = f"{state.version:019}-{uuid4().hex[:8]}"
+            publish(making, generations / name)
+        finally:
+            shutil.rmtree(making, ignore_errors=True)  # a disk may be full
         self._point_to(f"_generations/{name}")
+
+    def sweep(self) -> None:
+        """See Table."""
+        for left in self.folder.glob("_generations/.making-*"):
+            shutil.rmtree(left, ignore_errors=True)
 
     def _point_to(self, generation: str) -> None:
         current = self.folder / "current"

@@ -1,5 +1,5 @@
-"""Alembic's environment on PostgreSQL: dmsjournal/environment.py."""
+"""Alembic's environment on PostgreSQL: dmsjournal/schema/environment.py."""
 
-from dmsjournal.environment import run
+from dmsjournal.schema.environment import run
 
 run("postgres")

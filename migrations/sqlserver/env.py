@@ -1,5 +1,5 @@
-"""Alembic's environment on SQL Server: dmsjournal/environment.py."""
+"""Alembic's environment on SQL Server: dmsjournal/schema/environment.py."""
 
-from dmsjournal.environment import run
+from dmsjournal.schema.environment import run
 
 run("sqlserver")

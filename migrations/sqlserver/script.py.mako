@@ -1,6 +1,6 @@
 """${message}"""
 
-from dmsjournal.migrating import run
+from dmsjournal.schema.migrate import run
 
 revision, down_revision, branch_labels, depends_on = ${repr(up_revision)}, ${repr(down_revision)}, ${repr(branch_labels)}, ${repr(depends_on)}
 

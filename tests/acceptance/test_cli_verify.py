@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 import dmsjournal as dj
 from dmsjournal import cli
-from dmsjournal.findings import MEANINGS
+from dmsjournal.operate.findings import MEANINGS
 from tests.consumer import past_triggers
 from tests.helpers import PLAN, STUDENT, commit, document, write
 

@@ -9,7 +9,8 @@ import pytest
 import sqlalchemy as sa
 
 import dmsjournal as dj
-from dmsjournal import cascading, migrating
+from dmsjournal.schema import migrate
+from dmsjournal.write import cascade
 from tests.acceptance.test_images import events
 from tests.helpers import PLAN, SCHOOL, SECTION, STUDENT, commit, document, refer, write
 
@@ -18,7 +19,7 @@ CREATE = dj.Context("s-1", "ada", "255901", "api_create", {"request_id": "r-1", 
 
 @pytest.fixture
 def told(url: str) -> Iterator[dj.Journal]:
-    migrating.upgrade(url, options=["context"])
+    migrate.upgrade(url, options=["context"])
     with dj.connect(url) as journal:
         yield journal
 
@@ -150,7 +151,7 @@ def test_without_the_option_it_is_refused_until_it_comes(journal: dj.Journal, ur
         tx.upsert(document(STUDENT, 1))
     with pytest.raises(dj.UnsupportedCapability):
         journal.contexts([(1, 1)])
-    migrating.upgrade(url, options=["context"])
+    migrate.upgrade(url, options=["context"])
     with journal.write(CREATE) as tx:  # a program that was there before
         tx.upsert(document(STUDENT, 1))
     assert [said and said["user"] for said in contexts(journal, connection)] == ["ada"]
@@ -250,7 +251,7 @@ def test_a_cascade_of_nothing_and_of_one(journal: dj.Journal) -> None:
 
 
 def test_a_cascade_is_bounded(journal: dj.Journal, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cascading, "CASCADE_LIMIT", 3)
+    monkeypatch.setattr(cascade, "CASCADE_LIMIT", 3)
     student = document(STUDENT, 1)
     write(journal, student, *[document(PLAN, n, student) for n in range(4)])
     with pytest.raises(dj.InvalidRequest, match="more than 3 documents"), journal.write() as tx:
@@ -263,7 +264,7 @@ def test_a_cascade_is_bounded(journal: dj.Journal, monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize("groups", [[(1, 0)], [(1, 0), (2, 1), (3, 1), (3, 2)], [(1, 0), (0, 1)], [(1, 2), (2, 1), (1, 0), (3, 2)]])
 def test_nothing_is_deleted_before_what_refers_to_it(groups: list[tuple[int, int]]) -> None:
     edges = set(groups)
-    order, closing = cascading._referrers_first(edges, 0)
+    order, closing = cascade._referrers_first(edges, 0)
     assert sorted(document_id for group in order for document_id in group) == sorted({parent for parent, _ in edges} - {0})
     left = edges - set(closing)
     for group in order:

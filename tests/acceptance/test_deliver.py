@@ -6,9 +6,9 @@ import pytest
 import sqlalchemy as sa
 
 import dmsjournal as dj
-from dmsjournal.delivering.files import RotatingFiles
-from dmsjournal.delivering.formats import format_of
-from dmsjournal.delivering.runner import Delivery
+from dmsjournal.deliver.files import RotatingFiles
+from dmsjournal.deliver.formats import format_of
+from dmsjournal.deliver.runner import Delivery
 from dmsjournal.events import jsonl
 from tests.feeds import journaled, told
 from tests.helpers import STUDENT, change_content, document, newest, write

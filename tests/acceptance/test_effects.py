@@ -6,7 +6,8 @@ import pytest
 import sqlalchemy as sa
 
 import dmsjournal as dj
-from dmsjournal import effects, migrating
+from dmsjournal.feed import effects
+from dmsjournal.schema import migrate
 from tests.feeds import walk
 from tests.helpers import PLAN, SCHOOL, SECTION, STUDENT, add_edge, change_content, document, newest, refer, write
 
@@ -15,7 +16,7 @@ ADA = dj.Context(user="ada", trigger="api_delete")
 
 @pytest.fixture
 def told(url: str) -> Iterator[dj.Journal]:
-    migrating.upgrade(url, options=["context"])
+    migrate.upgrade(url, options=["context"])
     with dj.connect(url) as journal:
         yield journal
 
@@ -63,7 +64,7 @@ def test_what_was_written_since_is_told_by_its_own_event_and_what_came_since_not
     assert ids(effects_of(journal)[version].updated) == [plan]
     again = rename(journal, 2, 3)
     found = effects_of(journal)
-    assert ids(found[version].updated) == [plan]
+    assert version not in found  # the later rename overtook it, and lists what it listed
     assert ids(found[again].updated) == [plan, other, late]
     with journal.write() as tx:
         tx.delete(PLAN, {"graduationPlanId": 1})

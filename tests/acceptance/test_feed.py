@@ -5,7 +5,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 import dmsjournal as dj
-from dmsjournal import statements
+from dmsjournal.database import sql
+from dmsjournal.database.engines import engine_of
 from dmsjournal.feed import times
 from dmsjournal.feed.partitions import bucket_of
 from tests.feeds import after, journaled, told, walk
@@ -219,7 +220,8 @@ def test_a_body_is_given_where_the_event_is_its_documents_latest(written: dj.Jou
     bodies = [event.item_state and event.item_state.after for event in events if (event.key.key_values or {}).get("studentId") == 7]
     assert bodies == [None, {"name": "Hopper"}]
     assert all(event.item_state is None for event in events if event.type is dj.FeedEventType.DELETE)
-    assert all(event.item_state is None for event in walk(written, ALL)[0])
+    without = dj.FeedRequest(item_state=dj.NewItemStateMode.OMIT)
+    assert all(event.item_state is None for event in walk(written, without)[0])
     with connections[0].begin():  # a change above the horizon is not told, nor is its body
         connections[0].exec_driver_sql("UPDATE dms.Document SET ContentVersion = ContentVersion + 1 WHERE DocumentId = 3")
         write(written, document(STUDENT, 7, body={"name": "later"}))
@@ -266,8 +268,8 @@ def test_an_empty_journal_is_idle(journal: dj.Journal) -> None:
 @pytest.mark.parametrize(
     ("make", "named"),
     [
-        (lambda: dj.FeedRequest(max_page_size=0), "max_page_size"),
-        (lambda: dj.FeedRequest(max_page_size=10_001), "max_page_size"),
+        (lambda: dj.FeedRequest(max_page_size=-1), "max_page_size"),
+        (lambda: dj.FeedRequest(max_page_size=1.5), "max_page_size"),
         (lambda: dj.FeedRequest(scope="all"), "scope"),
         (lambda: dj.FeedRequest(start="now"), "start"),
         (lambda: dj.FeedRequest(item_state="OMIT"), "item_state"),
@@ -310,11 +312,12 @@ def test_python_and_sql_find_the_same_bucket(journal: dj.Journal, connections) -
     columns = "ChangeVersion, DocumentId, ResourceKeyId, Operation, TransactionId, CreatedAt"
     commit(connections[0], f"INSERT INTO dms.DocumentChangeEvent ({columns}) VALUES {values}")
     binds = {"after_version": 999, "after_id": 2**63 - 1, "max_version": 10_000, "page_size": 500, "scan_size": 500}
-    binds |= dict.fromkeys(("resource_key_id", "document_id", "operations", "resource_key_ids")) | {"with_body": False}
-    engine = statements.engine_name(connections[0].dialect.name)
+    binds |= dict.fromkeys(("resource_key_id", "document_id", "operations", "resource_key_ids"))
+    binds |= {"with_body": False, "with_key": 1}
+    engine = engine_of(connections[0]).NAME
     found = {}
     for count in (1, 3, 4, 1024):
         for bucket in {bucket_of(i, count) for i in IDS}:
-            rows = connections[0].execute(statements.query(engine, "feed_page"), binds | {"bucket": bucket, "bucket_count": count})
+            rows = connections[0].execute(sql.query(engine, "feed/feed_page"), binds | {"bucket": bucket, "bucket_count": count})
             found |= {(count, row.document_id): bucket for row in rows}
     assert found == {(count, i): bucket_of(i, count) for count in (1, 3, 4, 1024) for i in IDS}

@@ -13,10 +13,13 @@ import sqlalchemy as sa
 from typer.testing import CliRunner
 
 import dmsjournal as dj
-from dmsjournal import cli, migrating, statements
+from dmsjournal import cli
 from dmsjournal.events import arrow, cdc, formats, jsonl
 from dmsjournal.events.cloudevents import CloudEvent
 from dmsjournal.events.debezium import DebeziumEvent
+from dmsjournal.schema import migrate
+from dmsjournal.util.json import decoded
+from dmsjournal.util.json import rows as json_rows
 from tests.feeds import walk
 from tests.helpers import PLAN, STUDENT, commit, document, write
 
@@ -44,7 +47,7 @@ KEY = {"id": str(ALICE_ID)}
 
 @pytest.fixture
 def full(url: str) -> Iterator[dj.Journal]:
-    migrating.upgrade(url, options=["images", "context"])
+    migrate.upgrade(url, options=["images", "context"])
     with dj.connect(url) as journal:
         yield journal
 
@@ -186,15 +189,15 @@ def test_keys_that_another_program_wrote_come_through(
         pytest.skip("SQL Server takes objects and arrays, 128 deep")
     write(journal, dj.Document(USER, {"k": "a"}, {}))
     commit(connection, f"UPDATE dms.Document SET KeyValues = '{written}'")
-    key = statements.decoded(written)
+    key = decoded(written)
     events = walk(journal, dj.FeedRequest())[0]
     reader = cdc.CdcReader(journal, cdc.CdcConverter(cdc.source_of(url), identifier=cdc.key_identifier))
-    for format_ in formats.FORMATS:
-        assert len(list(formats.lines(events, format_, reader, cdc.EventFilter()))) == 2
+    for name in formats.names():
+        assert len(list(formats.writer(formats.load(name), url, filters={"operations": ("CREATE", "UPDATE")}).lines(events))) == 2
     made = reader.convert(events)
     assert made[1].entity.entity_identifier == identifier
     record = next(jsonl.read([jsonl.line(events[1])]))
-    assert statements.rows(record.key.key_values) == statements.rows(key)
+    assert json_rows(record.key.key_values) == json_rows(key)
     assert arrow.from_feed(events, "here").total_rows == 2
 
 
@@ -294,10 +297,10 @@ def test_the_command_prints_each_format(written: dj.Journal, url: str) -> None:
 def test_the_source_is_the_urls_without_its_password(written: dj.Journal, url: str) -> None:
     source = cdc.source_of(url)
     assert source.database in ("postgresql", "sqlserver")
-    assert source.database_name == written._pool.url.database
+    assert source.database_name == written.database.pool.url.database
     assert source.database_schema == "dms"
     assert source.instance.startswith("127.0.0.1:")
-    assert (written._pool.url.password or "?") not in source.to_json()
+    assert (written.database.pool.url.password or "?") not in source.to_json()
 
 
 @pytest.mark.parametrize(

@@ -121,12 +121,9 @@ def test_another_scope_or_filter_is_told(written: dj.Journal) -> None:
 def test_resources_that_are_spelled_alike_are_told_apart(written: dj.Journal, connections) -> None:
     """Names that another program wrote may hold a slash."""
     twins = [dj.ResourceKey("a/b", "c", "d"), dj.ResourceKey("a", "b/c", "d")]
-    for number, (project, name) in enumerate([("a/b", "c"), ("a", "b/c")], start=900):
-        commit(
-            connections[0],
-            "INSERT INTO dms.ResourceKey (ResourceKeyId, ProjectName, ResourceName, ResourceVersion)"
-            f" VALUES ({number}, '{project}', '{name}', 'd')",
-        )
+    for twin in twins:
+        names = f"'{twin.project_name}', '{twin.resource_name}', '{twin.resource_version}'"
+        commit(connections[0], f"INSERT INTO dms.ResourceKey (ProjectName, ResourceName, ResourceVersion) VALUES ({names})")
     scopes = [dj.FeedRequest(dj.LogicalPartition(twin)) for twin in twins]
     filters = [dj.FeedRequest(filters=dj.FeedFilter(resources=[twin])) for twin in twins]
     for (one, other), named in ((scopes, "another scope"), (filters, "another filter")):

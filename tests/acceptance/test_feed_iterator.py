@@ -4,13 +4,14 @@ import asyncio
 import json
 import threading
 import time
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
 
 import dmsjournal as dj
-from dmsjournal.feed.pacing import Pace
+from dmsjournal.util.backoff import Backoff
+from dmsjournal.util.concurrency import Ahead
 from tests.feeds import told, walk
 from tests.helpers import STUDENT, change_content, document, newest, write
 
@@ -171,18 +172,16 @@ def test_another_thread_stops_it(written: dj.Journal, kind, waits) -> None:
 
 @pytest.mark.parametrize("moment", ["before", "after"])
 def test_a_stop_around_the_asking_ends_it_as_any_other(written: dj.Journal, monkeypatch, moment: str) -> None:
-    """Another thread's stop() that comes between the look and the pool's submit, or before the pool's thread takes the call up."""
+    """Another thread's stop() that comes between the look and the call that reads the page, or before the wait for its page."""
 
-    class Stopping(ThreadPoolExecutor):
-        def submit(self, *call):
-            events.stop()
+    class Stopping(Ahead):
+        def begin(self, *call) -> None:
             if moment == "before":
-                return super().submit(*call)  # raises: the pool was shut down
-            never_begun: Future = Future()
-            never_begun.cancel()
-            return never_begun
+                events.stop()
+            super().begin(*call)
+            events.stop()
 
-    monkeypatch.setattr("dmsjournal.feed.iterators.ThreadPoolExecutor", Stopping)
+    monkeypatch.setattr("dmsjournal.feed.iterators.Ahead", Stopping)
     with dj.FeedIterator(Source(written), ALL) as events:
         assert list(events) == []
 
@@ -199,18 +198,12 @@ class Late(Future):
 
 
 def test_a_page_that_comes_as_the_wait_for_it_ends_is_a_page(written: dj.Journal, monkeypatch) -> None:
-    class Pool(ThreadPoolExecutor):
-        def submit(self, *call):
-            made = super().submit(*call)
-            made.__class__ = Late
-            return made
-
     class Slow(Source):
         def read_changes(self, request: dj.FeedRequest) -> dj.FeedPage:
             time.sleep(0.2)  # longer than one look
             return super().read_changes(request)
 
-    monkeypatch.setattr("dmsjournal.feed.iterators.ThreadPoolExecutor", Pool)
+    monkeypatch.setattr("dmsjournal.util.concurrency.Future", Late)
     with dj.FeedIterator(Slow(written), ALL, follow=False) as events:
         assert len(list(events)) == 10
 
@@ -275,15 +268,15 @@ def test_it_ends_with_its_partition(written: dj.Journal, kind) -> None:
 
 
 def test_waits_double_with_jitter_up_to_the_longest() -> None:
-    pace = Pace(0.1, 1.0, lambda low, high: high)
-    assert [round(pace.wait(), 3) for _ in range(6)] == [0.1, 0.2, 0.4, 0.8, 1.0, 1.0]
-    pace.reset()
-    assert pace.wait() == 0.1
-    waits = {round(Pace(1.0, 1.0).wait(), 6) for _ in range(100)}
+    backoff = Backoff(0.1, 1.0, lambda low, high: high)
+    assert [round(backoff.next(), 3) for _ in range(6)] == [0.1, 0.2, 0.4, 0.8, 1.0, 1.0]
+    backoff.reset()
+    assert backoff.next() == 0.1
+    waits = {round(Backoff(1.0, 1.0).next(), 6) for _ in range(100)}
     assert len(waits) > 50
     assert all(0.5 <= wait <= 1.0 for wait in waits)
     with pytest.raises(dj.InvalidRequest):
-        Pace(0, 1)
+        Backoff(0, 1)
 
 
 def test_coroutines_will_do_for_the_async_twin(written: dj.Journal) -> None:

@@ -7,9 +7,9 @@ import pytest
 import sqlalchemy as sa
 
 import dmsjournal as dj
-from dmsjournal import migrating
+from dmsjournal.database.session import Session
 from dmsjournal.feed import additions
-from dmsjournal.session import Session
+from dmsjournal.schema import migrate
 from tests.feeds import after, walk
 from tests.helpers import PLAN, STUDENT, commit, document, newest, write
 
@@ -23,7 +23,7 @@ State = tuple[Any, Any] | None  # before, after
 @pytest.fixture
 def full(url: str) -> Iterator[dj.Journal]:
     """A journal with both options."""
-    migrating.upgrade(url, options=["images", "context"])
+    migrate.upgrade(url, options=["images", "context"])
     with dj.connect(url) as journal:
         yield journal
 
@@ -62,7 +62,8 @@ def test_each_event_has_its_document_before_and_after(full: dj.Journal, size: in
     live(full)
     for mode in (dj.NewItemStateMode.INCLUDE_IF_AVAILABLE, dj.NewItemStateMode.REQUIRE):
         assert states(full, dj.FeedRequest(item_state=mode, max_page_size=size)) == LIVED
-    assert states(full, dj.FeedRequest(max_page_size=size)) == [None] * 6
+    assert states(full, dj.FeedRequest(max_page_size=size)) == LIVED
+    assert states(full, dj.FeedRequest(item_state=dj.NewItemStateMode.OMIT, max_page_size=size)) == [None] * 6
 
 
 def test_without_the_option_only_a_latest_event_has_the_body_and_require_names_the_command(journal: dj.Journal) -> None:
@@ -77,7 +78,7 @@ def test_without_the_option_only_a_latest_event_has_the_body_and_require_names_t
 def test_the_option_is_found_where_it_comes_after_the_journal_connected(journal: dj.Journal, url: str) -> None:
     with pytest.raises(dj.UnsupportedCapability):
         journal.read_changes(REQUIRE)
-    migrating.upgrade(url, options=["images"])
+    migrate.upgrade(url, options=["images"])
     live(journal)
     assert states(journal, REQUIRE) == LIVED
     assert journal.feed_capabilities.item_state_required
@@ -86,7 +87,7 @@ def test_the_option_is_found_where_it_comes_after_the_journal_connected(journal:
 def test_events_that_are_older_than_the_option_are_an_error_where_states_are_required(journal: dj.Journal, url: str) -> None:
     write(journal, document(STUDENT, 7, body={"old": 1}), document(STUDENT, 8, body={"old": 2}))
     write(journal, document(STUDENT, 7, body={"old": 3}))
-    migrating.upgrade(url, options=["images"])
+    migrate.upgrade(url, options=["images"])
     with dj.connect(url) as own:
         since = own.images_since()
         live(own)
@@ -140,17 +141,17 @@ def test_contexts_cost_one_query_a_page_and_nothing_without_the_option(
     with journal.write() as tx:
         tx.upsert_many([document(STUDENT, n) for n in range(50)])
     without = queries_of(journal, dj.FeedRequest())
-    assert without == ["begin_page", "feed_state", "feed_page"]
-    migrating.upgrade(url, options=["context"])
+    assert without == ["database/begin_page", "feed/feed_state", "feed/feed_page"]
+    migrate.upgrade(url, options=["context"])
     with dj.connect(url) as own:
         with own.write(ADA) as tx:
             tx.upsert_many([document(STUDENT, n, body={"n": 1}) for n in range(50)])
         page = own.read_changes(dj.FeedRequest(max_page_size=50))
         assert queries_of(own, after(dj.FeedRequest(), page)) == [
             *without,
-            "contexts",
+            "read/contexts",
         ]  # each has one: the floors are not looked at
-        assert queries_of(own, dj.FeedRequest(max_page_size=50)) == [*without, "contexts", "feed_state"]
+        assert queries_of(own, dj.FeedRequest(max_page_size=50)) == [*without, "read/contexts", "feed/feed_state"]
 
 
 @pytest.mark.parametrize("request_", [dj.FeedRequest(), REQUIRE], ids=["contexts", "states"])
@@ -164,10 +165,10 @@ def test_a_prune_between_the_events_and_what_is_added_to_them_is_no_silent_null(
     read = additions.read_additions
     through = [2]
 
-    def pruned_in_between(session: Session, asked: dj.FeedRequest, rows: Sequence[Any]) -> additions.Additions:
+    def pruned_in_between(session: Session, asked: dj.FeedRequest, rows: Sequence[Any], *more: Any) -> additions.Additions:
         if through:
             full.prune(through=through.pop())
-        return read(session, asked, rows)
+        return read(session, asked, rows, *more)
 
     monkeypatch.setattr("dmsjournal.feed.database.read_additions", pruned_in_between)
     with full.write() as tx:  # its context goes with the first prune that takes its last event

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import dmsjournal as dj
-from dmsjournal import migrating
+from dmsjournal.schema import migrate
 from tests.helpers import PLAN, SCHOOL, STUDENT, commit, document, newest, write
 
 Body = dict[str, object] | None
@@ -20,7 +20,7 @@ WAITING = 2**63 - 1
 
 @pytest.fixture
 def imaged(url: str) -> Iterator[dj.Journal]:
-    migrating.upgrade(url, options=["images"])
+    migrate.upgrade(url, options=["images"])
     with dj.connect(url) as journal:
         yield journal
 
@@ -132,7 +132,7 @@ def test_a_living_database_has_images_from_the_option_on(url: str, connection: s
         [student, school] = write(journal, document(STUDENT, 1, body={"n": 1}), document(SCHOOL, 1, body={"s": 1}))
         with pytest.raises(dj.UnsupportedCapability, match="dmsjournal upgrade --with images"):
             journal.images([(1, 1)])
-        migrating.upgrade(url, options=["images"])
+        migrate.upgrade(url, options=["images"])
     with dj.connect(url) as journal:
         since = journal.images_since()
         assert newest(journal) == since

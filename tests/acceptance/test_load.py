@@ -15,10 +15,12 @@ import sqlalchemy as sa
 from typer.testing import CliRunner
 
 import dmsjournal as dj
-from dmsjournal import cli, demo, loading
+from dmsjournal import cli
+from dmsjournal.demo import story
+from dmsjournal.write import load
 
 ROOT = Path(__file__).parents[2]
-SAMPLE = next((path for folder in Path(__file__).resolve().parents if (path := folder / demo.SAMPLE).exists()), None)
+SAMPLE = next((path for folder in Path(__file__).resolve().parents if (path := folder / story.SAMPLE).exists()), None)
 
 
 def of(name: str) -> dj.ResourceKey:
@@ -61,8 +63,8 @@ def readme_counts(path: Path) -> dict[str, int]:
 @pytest.mark.skipif(SAMPLE is None, reason="the Ed-Fi sample is not beside the checkout")
 def test_the_whole_sample(journal: dj.Journal) -> None:
     assert SAMPLE is not None
-    with loading.opened(SAMPLE) as lines:
-        report = loading.load(journal, lines)
+    with load.opened(SAMPLE) as lines:
+        report = load.load(journal, lines)
     assert (report.created, report.updated, report.unchanged, report.rejected) == (20_745, 0, 0, [])
 
     expected = readme_counts(SAMPLE)
@@ -73,13 +75,13 @@ def test_the_whole_sample(journal: dj.Journal) -> None:
     assert (len(descriptors), sum(descriptors.values())) == (209, 3_322)
 
     newest = journal.versions().newest
-    with loading.opened(SAMPLE) as lines:
-        report = loading.load(journal, lines)
+    with load.opened(SAMPLE) as lines:
+        report = load.load(journal, lines)
     assert (report.created, report.updated, report.unchanged, report.rejected) == (0, 0, 20_745, [])
     assert journal.versions().newest == newest
 
     with journal.write() as tx:
-        assert tx.rekey(of("LearningStandardScopeDescriptor"), demo.STATE, demo.STATEWIDE) == 1
+        assert tx.rekey(of("LearningStandardScopeDescriptor"), story.STATE, story.STATEWIDE) == 1
     window = dj.Window(newest + 1, journal.versions().newest)
     assert window == dj.Window(newest + 1, newest + 1)  # one stamp,
     assert count(journal, of("LearningStandard"), window) == 5_597  # and as many documents that changed with it
@@ -108,13 +110,13 @@ BAD = {
 def test_a_bad_line_stops_everything_or_is_collected(journal: dj.Journal, kind: str) -> None:
     bad, reason = BAD[kind]
     file = [line(1, documentUuid="00000000-0000-4000-8000-000000000001"), b"\n", bad, line(4, 1)]
-    with pytest.raises(loading.BadLine, match=r"^line 3: ") as caught:
-        loading.load(journal, file)
+    with pytest.raises(load.BadLine, match=r"^line 3: ") as caught:
+        load.load(journal, file)
     assert reason in str(caught.value)
     assert caught.value.__notes__ == ["nothing was loaded"]
     assert journal.resources() == {}  # and so no document of any
 
-    report = loading.load(journal, file, keep_going=True)
+    report = load.load(journal, file, keep_going=True)
     assert (report.created, report.documents) == (2, 2)
     [rejected] = report.rejected
     assert (rejected.line_number, rejected.reason) == (3, caught.value.reason)
@@ -123,14 +125,14 @@ def test_a_bad_line_stops_everything_or_is_collected(journal: dj.Journal, kind: 
 
 
 def test_the_first_bad_line_is_named_whichever_check_finds_it(journal: dj.Journal) -> None:
-    with pytest.raises(loading.BadLine, match=r"^line 2: .* which does not exist"):
-        loading.load(journal, [line(1), line(2, "nobody"), b"nonsense"])
-    report = loading.load(journal, [line(1), b"nonsense", line(2, "nobody"), line(1), b"[]"], keep_going=True)
+    with pytest.raises(load.BadLine, match=r"^line 2: .* which does not exist"):
+        load.load(journal, [line(1), line(2, "nobody"), b"nonsense"])
+    report = load.load(journal, [line(1), b"nonsense", line(2, "nobody"), line(1), b"[]"], keep_going=True)
     assert [rejected.line_number for rejected in report.rejected] == [2, 3, 5]
 
 
 def test_what_refers_to_a_rejected_document_is_rejected_too(journal: dj.Journal) -> None:
-    report = loading.load(journal, [line(1), line(2, colour="red"), line(3, 2), line(4, 1)], keep_going=True)
+    report = load.load(journal, [line(1), line(2, colour="red"), line(3, 2), line(4, 1)], keep_going=True)
     assert [rejected.line_number for rejected in report.rejected] == [2, 3]
     assert students(journal) == 2
 
@@ -138,28 +140,28 @@ def test_what_refers_to_a_rejected_document_is_rejected_too(journal: dj.Journal)
 @pytest.mark.parametrize("every", [1, 2, 3, 7])
 def test_a_transaction_each_n_lines(journal: dj.Journal, every: int) -> None:
     file = [line(number) for number in range(1, 7)]
-    with pytest.raises(loading.BadLine, match="line 7") as caught:
-        loading.load(journal, [*file, b"nonsense"], commit_every=every)
+    with pytest.raises(load.BadLine, match="line 7") as caught:
+        load.load(journal, [*file, b"nonsense"], commit_every=every)
     kept = 6 // every * every
     assert students(journal) == kept
     assert caught.value.__notes__ == [f"the documents up to line {kept} are loaded" if kept else "nothing was loaded"]
-    report = loading.load(journal, file, commit_every=every)
+    report = load.load(journal, file, commit_every=every)
     assert (report.created, report.unchanged) == (6 - kept, kept)
 
 
 def test_less_than_one_line_a_transaction_is_refused(journal: dj.Journal) -> None:
     with pytest.raises(dj.InvalidRequest, match="commit_every = 0"):
-        loading.load(journal, [], commit_every=0)
+        load.load(journal, [], commit_every=0)
 
 
 def test_a_key_that_comes_twice_is_created_then_updated(journal: dj.Journal) -> None:
-    report = loading.load(journal, [line(1), line(1, body={"name": "another"}), line(1, body={"name": "another"})])
+    report = load.load(journal, [line(1), line(1, body={"name": "another"}), line(1, body={"name": "another"})])
     assert (report.created, report.updated, report.unchanged) == (1, 1, 1)
 
 
 def test_an_empty_file_is_no_documents(journal: dj.Journal) -> None:
     for empty in ([], [b"\n", b"  \r\n"], [b"\xef\xbb\xbf"]):
-        report = loading.load(journal, empty)
+        report = load.load(journal, empty)
         assert (report.documents, report.rejected) == (0, [])
 
 
@@ -178,9 +180,7 @@ def test_lines_are_not_read_far_ahead_and_bad_ones_not_kept(journal: dj.Journal)
         done = lines_done
 
     handed: list[int] = []
-    report = loading.load(
-        journal, lines(), keep_going=True, progress=progress, on_rejected=lambda bad: handed.append(bad.line_number)
-    )
+    report = load.load(journal, lines(), keep_going=True, progress=progress, on_rejected=lambda bad: handed.append(bad.line_number))
     assert report.rejected == []
     assert handed == list(range(1, 5_000, 2))
     assert done == read == 5_000
@@ -190,14 +190,14 @@ def test_lines_are_not_read_far_ahead_and_bad_ones_not_kept(journal: dj.Journal)
 def test_what_cannot_be_read_to_its_end_is_not_loaded(journal: dj.Journal, tmp_path: Path) -> None:
     path = tmp_path / "documents.jsonl.gz"
     path.write_bytes(gzip.compress(b"".join(line(number) for number in range(1_500)))[:-12])
-    with pytest.raises(dj.InvalidRequest, match="end too early"), loading.opened(path) as lines:
-        loading.load(journal, lines, keep_going=True)
+    with pytest.raises(dj.InvalidRequest, match="end too early"), load.opened(path) as lines:
+        load.load(journal, lines, keep_going=True)
     assert students(journal) == 0
 
 
 def test_numbers_are_stored_as_written(journal: dj.Journal, connections: list[sa.Connection]) -> None:
     text = line(1, body="BODY").replace(b'"BODY"', b'{"price": 7.20, "small": 1.0e-7, "long": 0.12345678901234567890}')
-    loading.load(journal, [text])
+    load.load(journal, [text])
     text_type = {"postgresql": "text", "mssql": "nvarchar(max)"}[connections[0].dialect.name]
     stored = connections[0].exec_driver_sql(f"SELECT CAST(DocumentJson AS {text_type}) FROM dms.DocumentCache").scalar_one()
     assert '"price":7.20' in stored.replace(" ", "")
@@ -259,7 +259,7 @@ def test_rejects_that_cannot_be_written_stop_the_load(journal: dj.Journal, url: 
 
 @pytest.mark.parametrize("compress", [bytes, gzip.compress])
 def test_standard_input(journal: dj.Journal, url: str, compress: Any) -> None:
-    command = [sys.executable, "-m", "dmsjournal.cli", "load", "-"]
+    command = [sys.executable, "-m", "dmsjournal", "load", "-"]
     environment = os.environ | {"PYTHONPATH": str(ROOT), "DMSJOURNAL_URL": url}
     done = subprocess.run(command, input=compress(line(1) + line(2)), capture_output=True, env=environment, timeout=120)
     assert (done.returncode, done.stderr) == (0, b"")
@@ -270,19 +270,19 @@ def test_standard_input(journal: dj.Journal, url: str, compress: Any) -> None:
 def test_the_demo_tells_its_story_and_leaves_the_database_empty(
     postgres_server: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from dmsjournal import district
+    from dmsjournal.demo import district
 
     sample = tmp_path / "district.jsonl"
     sample.write_text("".join(json.dumps(document) + "\n" for document in district.generate(30)))
     monkeypatch.setenv("DMSJOURNAL_SAMPLE", str(sample))
     with postgres_server.fresh_database() as url:
         for _ in range(2):
-            assert demo.run(url, spark=False)
+            assert story.run(url, spark=False)
         told = capsys.readouterr().out
         assert told.count("They agree") == 2
         assert sa.make_url(url).password not in told
-        assert demo.run(url, spark=False, keep=True)
+        assert story.run(url, spark=False, keep=True)
         with pytest.raises(dj.InvalidRequest, match="name an empty database"):
-            demo.run(url, spark=False)
+            story.run(url, spark=False)
         with dj.connect(url) as kept:
             assert kept.versions().newest > 0

@@ -4,7 +4,7 @@ import pytest
 import sqlalchemy as sa
 
 import dmsjournal as dj
-from dmsjournal import filling, migrating
+from dmsjournal.schema import fill, migrate
 from tests.helpers import (
     PLAN,
     SCHOOL,
@@ -76,7 +76,7 @@ def change_everything(journal: dj.Journal, connection: sa.Connection) -> None:
 
 @pytest.mark.acceptance("22", "24", "26")
 def test_an_option_of_an_empty_journal_is_exact_from_the_start(url: str, connection: sa.Connection) -> None:
-    migrating.upgrade(url, options=[OPTION])
+    migrate.upgrade(url, options=[OPTION])
     with dj.connect(url) as journal:
         populate(journal)
         assert pending(connection) == 0
@@ -91,22 +91,22 @@ def test_documents_that_were_there_are_filled(url: str, connection: sa.Connectio
     with dj.connect(url) as journal:
         populate(journal)
         change_identity(connection, 1)
-    migrating.upgrade(url, options=[OPTION])
+    migrate.upgrade(url, options=[OPTION])
     with dj.connect(url) as journal:
         assert pending(connection) == 1
         assert_as_defined(journal, connection)  # by the children, as without the option
         seen: list[int] = []
-        assert filling.fill(url, OPTION, batch_size=4, progress=seen.append) == 9
+        assert fill.fill(url, OPTION, batch_size=4, progress=seen.append) == 9
         assert seen == [4, 8, 9]
         assert pending(connection) == 0
         assert_as_defined(journal, connection)
-        assert filling.fill(url, OPTION) == 0
+        assert fill.fill(url, OPTION) == 0
         change_everything(journal, connection)
 
 
 @pytest.mark.acceptance("14", "22")
 def test_raising_parents_stamps_nothing(url: str, connection: sa.Connection) -> None:
-    migrating.upgrade(url, options=[OPTION])
+    migrate.upgrade(url, options=[OPTION])
     with dj.connect(url) as journal:
         populate(journal)
         before = drawn(connection)
@@ -116,11 +116,11 @@ def test_raising_parents_stamps_nothing(url: str, connection: sa.Connection) -> 
 
 
 def test_a_program_that_runs_is_told_to_try_again_when_an_option_goes(url: str, connection: sa.Connection) -> None:
-    migrating.upgrade(url, options=[OPTION])
+    migrate.upgrade(url, options=[OPTION])
     with dj.connect(url) as journal:
         populate(journal)
         list(journal.changes(PLAN))
-        migrating.downgrade(url, without=[OPTION])
+        migrate.downgrade(url, without=[OPTION])
         with pytest.raises(dj.Unavailable, match="an option of the journal was removed meanwhile: try again"):
             journal.changes(PLAN)
         assert_as_defined(journal, connection)
@@ -128,10 +128,10 @@ def test_a_program_that_runs_is_told_to_try_again_when_an_option_goes(url: str, 
 
 def test_what_cannot_be_filled_is_told(url: str) -> None:
     with pytest.raises(dj.InvalidRequest, match=rf"option = .*the database has no option: add it with .*--with {OPTION}"):
-        filling.fill(url, OPTION)
+        fill.fill(url, OPTION)
     for name, says in (("images", "there is nothing to fill"), ("nonsense", "no such option")):
         with pytest.raises(dj.InvalidRequest, match=rf"{says}.*{OPTION}"):
-            filling.fill(url, name)
+            fill.fill(url, name)
     for wrong in ({"batch_size": 0}, {"batch_size": 10**9}, {"batch_size": "5"}, {"pause": -1.0}):
         with pytest.raises(dj.InvalidRequest, match=next(iter(wrong))):
-            filling.fill(url, OPTION, **wrong)  # type: ignore[arg-type]
+            fill.fill(url, OPTION, **wrong)  # type: ignore[arg-type]

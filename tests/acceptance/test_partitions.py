@@ -11,8 +11,11 @@ import sqlalchemy as sa
 from typer.testing import CliRunner
 
 import dmsjournal as dj
-from dmsjournal import cli, filling, migrating
-from dmsjournal.pruning import JOURNALS
+from dmsjournal import cli
+from dmsjournal.model.journals import JOURNALS
+from dmsjournal.operate.alerts import Limits
+from dmsjournal.operate.prometheus import exposition
+from dmsjournal.schema import fill, migrate
 from tests.helpers import PLAN, SCHOOL, STUDENT, change_identity, commit, document, expected_changes, newest, write
 from tests.sqlserver.babelfish import PARTITIONS
 
@@ -39,7 +42,7 @@ from .test_prune import (  # noqa: F401
 def parted(url: str, journal: dj.Journal) -> dj.Journal:
     """A journal that is empty, in parts of four versions."""
     try:
-        migrating.upgrade(url, options=["partitions"])
+        migrate.upgrade(url, options=["partitions"])
     except dj.JournalError as refused:
         if PARTITIONS.there not in str(refused):
             raise
@@ -51,7 +54,7 @@ def parted(url: str, journal: dj.Journal) -> dj.Journal:
 @pytest.fixture
 def history(parted: dj.Journal, connections: list[sa.Connection]) -> dj.Journal:
     with_history(parted, connections[0])
-    if parted._engine == "postgres":
+    if parted.database.engine.NAME == "postgres":
         commit(connections[0], "ANALYZE")  # so that the estimates of a part's rows are right
     return parted
 
@@ -86,9 +89,9 @@ def test_a_journal_with_history_reads_and_writes_as_before(
         return [list(read(of)) for read in (journal.changes, journal.deletes, journal.key_changes) for of in (STUDENT, PLAN)]
 
     before = told()
-    migrating.upgrade(url, options=options)
+    migrate.upgrade(url, options=options)
     if len(options) > 1:
-        filling.fill(url, options[0])
+        fill.fill(url, options[0])
     with dj.connect(url) as knowing:
         for each in (journal, knowing):  # one that was there before goes on
             assert told() == before
@@ -99,7 +102,7 @@ def test_a_journal_with_history_reads_and_writes_as_before(
         change_identity(connections[0], 1)
         assert_as_defined(knowing, connections[0])
         assert knowing.verify().is_clean
-    migrating.downgrade(url, without=["partitions"])
+    migrate.downgrade(url, without=["partitions"])
     assert_as_defined(journal, connections[0])
     assert journal.verify().is_clean
 
@@ -176,7 +179,7 @@ def test_a_prune_that_ended_between_floor_and_parts_is_finished_by_the_next(
     history: dj.Journal, connections: list[sa.Connection], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The floor is above rows then: nobody is served them, verify finds nothing wrong, and they go."""
-    monkeypatch.setattr("dmsjournal.partitioning.Dropping.drop", lambda *_: 1 / 0)
+    monkeypatch.setattr("dmsjournal.operate.partitions.Dropping.drop", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         history.prune(9)
     monkeypatch.undo()
@@ -231,3 +234,60 @@ def test_the_commands(url: str, parted: dj.Journal, monkeypatch: pytest.MonkeyPa
         bounds_of(parted, "KeyChangeEvent")
     )
     assert len(invoke("list")) == len(listed)
+
+
+def test_the_database_keeps_what_ensure_was_given(parted: dj.Journal, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cron calls it without options: parts stay as wide as the first one asked for, until another width is asked for."""
+    monkeypatch.setenv("DMSJOURNAL_URL", url)
+    write(parted, *(document(STUDENT, number) for number in range(6)))
+    with dj.connect(url) as other:
+        assert other.partitions.ensure()
+    assert all(high % 4 == 0 and high - (low or 0) <= 4 for low, high in bounds_of(parted))
+    last = bounds_of(parted)[-1][1]
+    assert last >= newest(parted) + 4 * 4
+    assert CliRunner().invoke(cli.app, ["partitions", "ensure", "--versions", "50", "--ahead", "1"]).exit_code == 0
+    write(parted, *(document(STUDENT, number) for number in range(100, 190)))
+    assert CliRunner().invoke(cli.app, ["partitions", "ensure"]).exit_code == 0
+    widths = {high - low for low, high in bounds_of(parted) if low is not None and low >= last}
+    assert max(widths) == 50
+    settings = parted.status().partitions
+    assert (settings.versions, settings.ahead) == (50, 1)
+
+
+def test_status_warns_before_the_parts_end_and_when_they_have(
+    parted: dj.Journal, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DMSJOURNAL_URL", url)
+    limits = Limits(partition_days=1000.0)
+    write(parted, *(document(STUDENT, number) for number in range(2)))
+    parts = parted.status().partitions
+    through = bounds_of(parted)[-1][1] - 1
+    assert (parts.through, parts.overflowing) == (through, ())
+    assert parts.days_left == round((through - newest(parted)) / newest(parted), 2)  # all were written today
+    assert parts.ensured_at is not None
+    [soon] = limits.exceeded(parted.status())
+    assert f"the parts of the journals last for {parts.days_left:.1f} days, and ensure ran last at {parts.ensured_at:%Y}" in soon
+    assert Limits(partition_days=0.1).exceeded(parted.status()) == []
+    write(parted, *(document(STUDENT, number) for number in range(100, 100 + through)))
+    status = parted.status()
+    assert status.partitions.overflowing == ("DocumentChangeEvent",)
+    assert status.partitions.days_left == 0
+    [full] = limits.exceeded(status)
+    assert full.startswith("the default part of DocumentChangeEvent holds events: run `dmsjournal partitions ensure`")
+    metrics = exposition(status)
+    assert 'journal="DocumentChangeEvent"} 1.0\n' in metrics.partition("dmsjournal_partition_overflow")[2]
+    assert "dmsjournal_partition_days_left" in metrics
+    shown = CliRunner().invoke(cli.app, ["status", "--min-partition-days", "3"])
+    assert shown.exit_code == 3
+    assert "the default part of DocumentChangeEvent holds events" in shown.stdout
+    assert "the default part of DocumentChangeEvent holds events" in shown.stderr
+    parted.partitions.ensure()
+    assert Limits(partition_days=0.0).exceeded(parted.status()) == []
+    assert parted.status().partitions.overflowing == ()
+
+
+def test_a_journal_without_the_option_has_no_parts_in_its_status(journal: dj.Journal) -> None:
+    status = journal.status()
+    assert status.partitions is None
+    assert Limits(partition_days=1000.0).exceeded(status) == []
+    assert "partition" not in exposition(status)

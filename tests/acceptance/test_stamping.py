@@ -57,7 +57,7 @@ def test_an_identity_update_has_a_document_and_an_identity_event_of_one_stamp(jo
 def test_new_key_values_alone_are_an_identity_update(journal: dj.Journal, connections) -> None:
     [student] = write(journal, document(STUDENT, "1"))
     commit(connections[0], "UPDATE dms.Document SET KeyValues = NULL")
-    commit(connections[0], "UPDATE dms.Document SET KeyValues = '{\"studentId\": \"1\"}'")
+    commit(connections[0], 'UPDATE dms.Document SET KeyValues = \'{"studentId": "1"}\'')
     assert stamps(connections[0], student) == (1, 3)
     assert identity_events(connections[0], student) == [2, 3]
 

@@ -186,6 +186,7 @@ def test_json_is_the_status(url: str, journal: dj.Journal, connections) -> None:
 def test_prometheus_reads_the_metrics(url: str, journal: dj.Journal, connections) -> None:
     name = 'a "b"\\c\nd é'
     first, second = write(journal, document(STUDENT, 1), document(STUDENT, 2))
+    commit(connections[0], "ALTER TABLE dms.ChangeConsumer DROP CONSTRAINT CK_ChangeConsumer_Name")  # which refuses such a name
     insert = sa.text("INSERT INTO dms.ChangeConsumer (Name, ChangeVersion, DocumentId) VALUES (:name, 1, 9223372036854775807)")
     with connections[1].begin():
         connections[1].execute(insert, {"name": name})
@@ -228,3 +229,22 @@ def test_limits_end_with_3(url: str, journal: dj.Journal, connections) -> None:
             assert (code, errors.startswith(says)) == (3, True), errors
             assert "versions  oldest 0, newest 2, last stamp 4\n" in output
         assert invoke(url, "--max-lag-versions", "2", "--max-lag-seconds", "3600", "--max-hold-seconds", "3600")[0] == 0
+
+
+@pytest.mark.acceptance("99")
+def test_what_is_held_back_names_who_holds_it(url: str, journal: dj.Journal, connections) -> None:
+    first, second = write(journal, document(STUDENT, 1), document(STUDENT, 2))
+    assert journal.held_back() is None
+    with writing(connections[0], first):
+        change_content(connections[1], second)
+        held = journal.held_back()
+        pid = journal.status().holders[0].pid
+        told = CliRunner().invoke(cli.app, ["feed", "--url", url])
+    assert held is not None
+    assert (held.newest, held.versions, [holder.pid for holder in held.holders]) == (2, 2, [pid])
+    assert str(held).startswith("2 versions above 2 held back since ")
+    assert f" by session {pid} (" in str(held)
+    assert len(told.stdout.splitlines()) == 2
+    assert told.stderr.splitlines()[0].startswith(f"2 versions above 2 held back since {held.since:%Y-%m-%d}")
+    assert journal.held_back() is None
+    assert "held back" not in CliRunner().invoke(cli.app, ["feed", "--url", url]).stderr

@@ -8,10 +8,10 @@ import pytest
 import sqlalchemy as sa
 
 import dmsjournal as dj
-from dmsjournal.horizon import Horizon
-from dmsjournal.planning import SubWindow
-from dmsjournal.streams import DELETE, EARLIEST, KEY_CHANGE, KINDS, LATEST, UPSERT, Offset, Part, Stream
-from dmsjournal.windows import MAX_VERSION
+from dmsjournal.database.horizon import Horizon
+from dmsjournal.model.windows import MAX_VERSION
+from dmsjournal.read.plan import SubWindow
+from dmsjournal.read.stream import DELETE, EARLIEST, KEY_CHANGE, KINDS, LATEST, UPSERT, Offset, Part, Stream
 from tests.consumer import set_back
 from tests.helpers import (
     PLAN,
@@ -308,7 +308,7 @@ def test_what_is_pruned_diverges_from_nothing(journal: dj.Journal, plans: list[i
 def test_a_batch_is_read_to_its_end_though_this_process_sees_the_horizon_lower(
     journal: dj.Journal, plans: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A writer that was held up shows an old floor to who comes anew (dmsjournal.horizon); what an offset says stays right."""
+    """A writer that was held up shows an old floor to who comes anew (`database.horizon`); what an offset says stays right."""
     stream = journal.stream(PLAN)
     offset, through = stream.at(5), stream.at(15)
     monkeypatch.setattr(Horizon, "read", lambda self, session, statement: 7)

@@ -7,9 +7,8 @@ import pytest
 import sqlalchemy as sa
 
 import dmsjournal as dj
-from dmsjournal.connecting import translated
-from dmsjournal.session import Session
-from dmsjournal.statements import engine_name
+from dmsjournal.database.connect import translated
+from dmsjournal.database.session import Session
 from tests.helpers import (
     PLAN,
     SCHOOL,
@@ -238,7 +237,7 @@ def test_the_horizon_is_refused_in_a_snapshot_that_may_be_older(journal: dj.Jour
         reader.exec_driver_sql("SELECT COUNT(*) FROM dms.Document").scalar_one()  # the snapshot
         write(journal, document(STUDENT, 2))
         with pytest.raises(dj.UnsupportedCapability, match=f"(?i)the horizon cannot be read in a {level}"), translated():
-            Session(reader, engine_name(engine.dialect.name)).execute("begin_page")
+            Session(reader).execute("database/begin_page")
     assert len(changed(journal, STUDENT)) == 2
 
 

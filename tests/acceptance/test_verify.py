@@ -5,7 +5,7 @@ import contextlib
 import pytest
 
 import dmsjournal as dj
-from dmsjournal.findings import MEANINGS
+from dmsjournal.operate.findings import MEANINGS
 from tests.consumer import (
     GAP,
     GONE_ID,
@@ -292,7 +292,7 @@ def test_a_sample_that_is_no_part_is_refused(journal: dj.Journal, sample: object
 
 
 def test_a_sample_looks_at_a_part(journal: dj.Journal, connections, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dmsjournal.verifying._SAMPLED_BATCH", 2)
+    monkeypatch.setattr("dmsjournal.operate.verify._SAMPLED_BATCH", 2)
     ids = write(journal, *(document(SECTION, n) for n in range(20)))
     past_triggers(connections[0], "UPDATE dms.Document SET ContentVersion = 0")
     seen = journal.verify(sample=0.2)

@@ -2,7 +2,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from dmsjournal import migrating
+from dmsjournal.schema import migrate
 
 from .races import Race
 
@@ -26,7 +26,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def race(url: str, request: pytest.FixtureRequest) -> Iterator[Race]:
     option = getattr(request, "param", "journal")
     if option != "journal":
-        migrating.upgrade(url, options=[option])
+        migrate.upgrade(url, options=[option])
     race = Race(url)
     if option == "partitions":
         race.journal.partitions.ensure(versions=20, ahead=5)

@@ -5,7 +5,7 @@ import re
 import pytest
 import sqlalchemy as sa
 
-from dmsjournal import statements
+from dmsjournal.database import sql
 
 GATE = 7_001  # an advisory lock of the tests' own, far from the journal's
 
@@ -16,7 +16,7 @@ def edited(*edits: Edit) -> dict[str, str]:
     """The texts of the files with the edits. Each must find its text, in what the edits before it left."""
     texts: dict[str, str] = {}
     for name, old, new in edits:
-        text = texts.get(name) or statements.text_of("postgres", name)
+        text = texts.get(name) or sql.text_of("postgres", name)
         assert old in text, f"{name} no longer holds {old!r}"
         texts[name] = text.replace(old, new)
     return texts
@@ -36,24 +36,24 @@ def apply(url: str, *edits: Edit) -> None:
 def apply_to_queries(patch: pytest.MonkeyPatch, *edits: Edit) -> None:
     """Has the program run the edited queries, and an adoption the edited files."""
     texts = edited(*(edit for edit in edits if not edit[0].startswith(("functions/", "views/"))))
-    shipped, text_of = statements.query, statements.text_of
+    shipped, text_of = sql.query, sql.text_of
 
     def query(engine: str, name: str) -> sa.TextClause:
         text = texts.get(f"queries/{name}")
         return shipped(engine, name) if text is None else sa.text(text)
 
-    patch.setattr(statements, "query", query)
-    patch.setattr(statements, "text_of", lambda engine, name: texts.get(name) or text_of(engine, name))
+    patch.setattr(sql, "query", query)
+    patch.setattr(sql, "text_of", lambda engine, name: texts.get(name) or text_of(engine, name))
 
 
 # Where a race needs a session to stand still between two steps of a function, the function is made with a gate there: an advisory
 # lock that the test holds while the gate is closed.
 _WAIT = f"PERFORM pg_catalog.pg_advisory_xact_lock_shared({GATE});"
 
-HORIZON_BEHIND_A_GATE: Edit = ("functions/horizon.v1", "    newest := coalesce(", f"    {_WAIT}\n    newest := coalesce(")
+HORIZON_BEHIND_A_GATE: Edit = ("functions/horizon.v1", "    newest := (SELECT", f"    {_WAIT}\n    newest := (SELECT")
 HORIZON_WITH_A_GATE: Edit = ("functions/horizon.v1", "    held := (SELECT", f"    {_WAIT}\n    held := (SELECT")
 ENTER_CHANGE_WITH_A_GATE: Edit = (
     "functions/enter_change.v1",
-    "BEGIN\n    IF pg_catalog.length",
-    f"BEGIN\n    IF pg_catalog.current_setting('race.gate', true) IS NULL THEN {_WAIT} END IF;\n    IF pg_catalog.length",
+    "    IF pg_catalog.length",
+    f"    IF pg_catalog.current_setting('race.gate', true) IS NULL THEN {_WAIT} END IF;\n    IF pg_catalog.length",
 )

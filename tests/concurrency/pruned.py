@@ -2,7 +2,7 @@
 
 import sqlalchemy as sa
 
-from dmsjournal.pruning import JOURNALS
+from dmsjournal.operate.prune import JOURNALS
 
 _HISTORY = [  # events of every kind, in a handful of statements
     "INSERT INTO dms.ResourceKey (ProjectName, ResourceName, ResourceVersion) VALUES ('Race', 'Pruned', '1')",

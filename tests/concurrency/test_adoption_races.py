@@ -12,7 +12,8 @@ from contextlib import contextmanager
 import pytest
 
 import dmsjournal as dj
-from dmsjournal import adopting, migrating
+from dmsjournal.schema import adopt as adoptions
+from dmsjournal.schema import migrate
 from tests.adoptions import interrupting
 
 from .races import PARENT, PATIENCE, Race, Writer
@@ -21,19 +22,19 @@ from .races import PARENT, PATIENCE, Race, Writer
 def removed(race: Race, documents: int = 3) -> list[int]:
     """Documents that no journal sees; their ids."""
     ids = [document_id for document_id, _ in race.committed(*[lambda w: w.create()] * documents)]
-    migrating.downgrade(race.url, "base")
+    migrate.downgrade(race.url, "base")
     return ids
 
 
 def adopt(race: Race, at: str = "nowhere", act: Callable[[], object] = lambda: None) -> None:
     """An adoption that must succeed, with something done just before the step that begins so."""
 
-    def begins(step: adopting.Step, rows: int) -> None:
+    def begins(step: adoptions.AdoptionStep, rows: int) -> None:
         if rows == 0 and step.name.startswith(at):
             act()
 
     try:
-        adopting.adopt(race.url, batch_size=50, lock_timeout="2s", progress=begins)
+        adoptions.adopt(race.url, batch_size=50, lock_timeout="2s", progress=begins)
     except dj.JournalError as error:
         pytest.fail(str(error))
 
@@ -94,7 +95,7 @@ def test_a_document_that_a_writer_has_stamped_is_not_stamped_again(race: Race, m
     signal = "UPDATE dms.Document SET ContentVersion = NULL, IdentityVersion = NULL WHERE DocumentId = :id RETURNING ContentVersion"
     with commits_when_waited_for(race, race.first) as begin:
         stamped: list[int] = []
-        interrupting(monkeypatch, "adopt_stamps", lambda: (stamped.append(race.first.value(signal, id=document)), begin()))
+        interrupting(monkeypatch, "schema/adopt_stamps", lambda: (stamped.append(race.first.value(signal, id=document)), begin()))
         adopt(race)
     assert race.look("SELECT ContentVersion FROM dms.Document WHERE DocumentId = :id", id=document).scalar_one() == stamped[0]
 
@@ -102,6 +103,6 @@ def test_a_document_that_a_writer_has_stamped_is_not_stamped_again(race: Race, m
 @pytest.mark.acceptance("54")
 def test_a_document_that_a_writer_has_journaled_has_one_event_of_its_version(race: Race, monkeypatch: pytest.MonkeyPatch) -> None:
     document, *_ = removed(race)
-    interrupting(monkeypatch, "adopt_document_events", lambda: race.committed(lambda w: w.touch(document)))
+    interrupting(monkeypatch, "schema/adopt_document_events", lambda: race.committed(lambda w: w.touch(document)))
     adopt(race)
     assert race.journal.verify().is_clean

@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import dmsjournal as dj
+from dmsjournal.database.session import Session
 from dmsjournal.feed import bucket_of, database, readable
-from dmsjournal.session import Session
 from tests.feeds import Told, after, journaled, told, walk
 
 from .races import Race
@@ -138,7 +138,7 @@ def test_partitions_that_are_changed_and_not_committed_hold_the_horizon(race: Ra
     """Else a reader would pass the version at which the buckets change before it can see that, and a child tell it again."""
     [(a, _)] = race.committed(lambda w: w.create())
     readers = [Following(race.journal, dj.FeedRequest(p.scope)) for p in race.journal.list_physical_partitions()]
-    with race.journal._session() as session:
+    with race.journal.database.session() as session:
         database.change_bucket_count(session, 1)
         race.second.touch(a)
         race.second.commit()

@@ -10,7 +10,7 @@ import pytest
 import sqlalchemy as sa
 
 import dmsjournal as dj
-from dmsjournal import migrating
+from dmsjournal.schema import migrate
 
 from .races import CHILD, PARENT, Race, Reader, Writer
 
@@ -27,8 +27,8 @@ class Program:
         self.documents, self.children = documents, children  # shared by all: what another one deletes is missed
         self.done: Counter[str] = Counter()
 
-    def run(self, until: float) -> Counter[str]:
-        while time.monotonic() < until:
+    def run(self, goes_on: Callable[[], bool]) -> Counter[str]:
+        while goes_on():
             mine: list[Callable[[], object]] = []  # what to do with the shared lists if it commits
             try:
                 for _ in range(self.random.randint(1, 4)):
@@ -128,11 +128,16 @@ class Auditor(Reader):
             assert now.items() <= found.items(), "a finished window gained a change"
             self.audits += 1
 
-    def read(self, until: float) -> None:
-        while time.monotonic() < until:
+    def read(self, goes_on: Callable[[], bool]) -> None:
+        while goes_on():
             for _ in range(50):
                 self.step()
             self.audit()
+
+
+def for_seconds(seconds: float) -> Callable[[], bool]:
+    until = time.monotonic() + seconds
+    return lambda: time.monotonic() < until
 
 
 def mix(race: Race, seconds: float) -> Counter[str]:
@@ -141,10 +146,10 @@ def mix(race: Race, seconds: float) -> Counter[str]:
     documents = [i for i, _ in race.committed(*[lambda w: w.create()] * 40)]
     auditor = race.reader = Auditor(race.journal)
     programs = [Program(race, number, documents, children) for number in range(WRITERS)]
-    until = time.monotonic() + seconds
+    goes_on = for_seconds(seconds)
     with ThreadPoolExecutor(WRITERS + 1) as threads:
-        reading = threads.submit(auditor.read, until)
-        done = sum(threads.map(lambda program: program.run(until), programs), Counter[str]())
+        reading = threads.submit(auditor.read, goes_on)
+        done = sum(threads.map(lambda program: program.run(goes_on), programs), Counter[str]())
         reading.result()
     assert race.missed() == {}
     auditor.audit()
@@ -166,7 +171,7 @@ def mix(race: Race, seconds: float) -> Counter[str]:
         "SELECT count(*) FROM (SELECT ChangeVersion FROM dms.DocumentChangeEvent GROUP BY 1 HAVING count(*) > 1) AS twice"
     ).scalar_one()
     assert repeated == 0
-    if "max_dep_identity_version" in migrating.installed(race.url).options:
+    if "max_dep_identity_version" in migrate.installed(race.url).options:
         race.committed(lambda w: w.sql("SELECT dms.raise_pending()"))  # what writers in REPEATABLE READ left
         assert race.look("SELECT count(*) FROM dms.MaxDepIdentityPending").scalar_one() == 0
         assert race.wrongly_stored() == []

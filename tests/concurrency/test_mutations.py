@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from dmsjournal import migrating, statements
+from dmsjournal.database import sql
+from dmsjournal.schema import migrate
 
 from . import (
     test_adoption_races,
@@ -26,6 +27,7 @@ from . import (
 from .mutating import Edit, apply_to_queries
 from .races import Race
 
+READ_THE_SEQUENCE = "    newest := (SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM dms.ChangeVersionSequence);"
 TAKE_THE_LOCK = "pg_catalog.pg_advisory_xact_lock_shared(4920745542855688192"
 TAKE_ANOTHER = "pg_catalog.pg_advisory_xact_lock_shared(3333"  # keys that no reader takes for a floor
 
@@ -47,17 +49,19 @@ class Mutation:
 def horizon_inside_the_page(race: Race, patch: pytest.MonkeyPatch) -> None:
     """No statement of its own: the page asks for the horizon, after its snapshot was taken."""
     texts = {
-        "begin_page": statements.text_of("postgres", "queries/begin_page").replace("dms.horizon()", "9223372036854775807"),
-        "change_page": statements.text_of("postgres", "queries/change_page").replace(
+        "database/begin_page": sql.text_of("postgres", "queries/database/begin_page").replace(
+            "dms.horizon()", "9223372036854775807"
+        ),
+        "read/change_page": sql.text_of("postgres", "queries/read/change_page").replace(
             "CAST(:max_version AS bigint)", "(SELECT dms.horizon())"
         ),
     }
-    shipped = statements.query
-    patch.setattr(statements, "query", lambda engine, name: sa.text(texts[name]) if name in texts else shipped(engine, name))
+    shipped = sql.query
+    patch.setattr(sql, "query", lambda engine, name: sa.text(texts[name]) if name in texts else shipped(engine, name))
 
 
 def one_snapshot_for_both(race: Race, patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(race.journal, "_pool", race.journal._pool.execution_options(isolation_level="REPEATABLE READ"))
+    patch.setattr(race.journal.database, "pool", race.journal.database.pool.execution_options(isolation_level="REPEATABLE READ"))
 
 
 ANY_SNAPSHOT: Edit = (
@@ -193,13 +197,13 @@ MUTATIONS = [
         (
             (
                 "functions/horizon.v1",
-                "    newest := coalesce(pg_sequence_last_value('dms.changeversionsequence'), 0);",
+                READ_THE_SEQUENCE,
                 "    held := (SELECT min(floor) FROM dms.held_floors());",
             ),
             (
                 "functions/horizon.v1",
                 "    held := (SELECT min(floor) FROM dms.held_floors());\n    newest := least",
-                "    newest := coalesce(pg_sequence_last_value('dms.changeversionsequence'), 0);\n    newest := least",
+                f"{READ_THE_SEQUENCE}\n    newest := least",
             ),
         ),
     ),
@@ -316,17 +320,23 @@ MUTATIONS = [
     Mutation(
         "a batch of a prune does not keep consumers from registering",
         test_prune_races.test_nobody_registers_below_a_batch_that_is_on_its_way,
-        (("queries/prune_begin", "SELECT pg_advisory_xact_lock(1146768493, 1),", "SELECT 1,"),),
+        (("queries/operate/prune_begin", " FOR UPDATE)", ")"),),
     ),
     Mutation(
         "who registers keeps no batch from beginning",
         test_prune_races.test_a_batch_waits_for_who_is_registering,
-        (("queries/lock_consumers", "SELECT pg_advisory_xact_lock_shared(1146768493, 1)", "SELECT 1"),),
+        (("functions/register_consumer.v1", " FOR KEY SHARE;", ";"),),
     ),
     Mutation(
         "a consumer is moved back",
         test_prune_races.test_two_that_advance_one_consumer_leave_the_further_place,
-        (("queries/update_consumer", "       OR (consumer.ChangeVersion,", "       OR true OR (consumer.ChangeVersion,"),),
+        (
+            (
+                "functions/move_consumer.v1",
+                "(backwards OR (consumer.ChangeVersion,",
+                "(backwards OR true OR (consumer.ChangeVersion,",
+            ),
+        ),
     ),
     Mutation(
         "a rename does not wait for edges to its document",
@@ -367,7 +377,7 @@ MUTATIONS = [
         test_verify_races.test_a_tombstone_that_is_pruned_while_it_is_looked_for_is_not_missed,
         (
             (
-                "queries/verify_vanished",
+                "queries/operate/verify_vanished",
                 "  AND wanted.version > (SELECT max(ChangeVersion) FROM dms.JournalFloor WHERE Journal = 'DocumentDeleteEvent')\n",
                 "",
             ),
@@ -376,7 +386,7 @@ MUTATIONS = [
     Mutation(
         "a stored maximum is judged while a rename is pending",
         test_verify_races.test_a_rename_that_is_left_to_the_next_one_is_no_finding,
-        (("queries/verify_maxima", "  AND NOT EXISTS (SELECT FROM dms.MaxDepIdentityPending)\n", ""),),
+        (("queries/operate/verify_maxima", "  AND NOT EXISTS (SELECT FROM dms.MaxDepIdentityPending)\n", ""),),
         options=(test_stored_maximum.OPTION,),
     ),
     Mutation(
@@ -384,7 +394,7 @@ MUTATIONS = [
         test_verify_races.test_nobody_draws_a_stamp_while_the_sequence_is_raised,
         (
             (
-                "queries/repair_sequence",
+                "queries/operate/repair_sequence",
                 "    ALTER SEQUENCE dms.ChangeVersionSequence INCREMENT BY 1 NO MAXVALUE NO CYCLE CACHE 1;\n"
                 "    ALTER SEQUENCE dms.ChangeVersionSequence SET LOGGED;\n",
                 "",
@@ -394,7 +404,7 @@ MUTATIONS = [
     Mutation(
         "an edge is removed whatever its ends are by then",
         test_verify_races.test_an_edge_whose_child_has_come_back_meanwhile_is_not_removed,
-        (("queries/remove_dangling_edges", "AND (NOT EXISTS", "AND (true OR NOT EXISTS"),),
+        (("queries/operate/remove_dangling_edges", "AND (NOT EXISTS", "AND (true OR NOT EXISTS"),),
     ),
     Mutation(
         "readers are let in while a writer is open",
@@ -405,23 +415,28 @@ MUTATIONS = [
         "the highest version is read while a writer is open",
         test_adoption_races.test_a_writer_that_is_open_when_the_triggers_come_is_waited_for,
         (
-            ("adopting/ready", "LOCK TABLE dms.Document IN SHARE ROW EXCLUSIVE MODE;", "NULL;"),
+            ("adopt/ready", "LOCK TABLE dms.Document IN SHARE ROW EXCLUSIVE MODE;", "NULL;"),
             ("tables/Document.v1", KEY_INDEX, ""),  # whose locks would hold writers too
             ("tables/Document.v1", RESOURCE_INDEX, ""),
+            (  # which would take what is left of them for another program's
+                "queries/schema/adopt_obstacles",
+                "AND NOT EXISTS (SELECT FROM pg_temp.fitted_index AS i WHERE i.name = c.relname)",
+                "AND c.relkind NOT IN ('i', 'I')",
+            ),
         ),
     ),
     Mutation(
         "a document that has a stamp by now gets another",
         test_adoption_races.test_a_document_that_a_writer_has_stamped_is_not_stamped_again,
         (
-            ("queries/adopt_stamps", " FOR NO KEY UPDATE OF d", ""),
-            ("queries/adopt_stamps", "CASE WHEN d.ContentVersion > unstamped.version THEN d.ContentVersion END", "NULL"),
+            ("queries/schema/adopt_stamps", " FOR NO KEY UPDATE OF d", ""),
+            ("queries/schema/adopt_stamps", "CASE WHEN d.ContentVersion > unstamped.version THEN d.ContentVersion END", "NULL"),
         ),
     ),
     Mutation(
         "an event that is there already is written again",
         test_adoption_races.test_a_document_that_a_writer_has_journaled_has_one_event_of_its_version,
-        (("queries/adopt_document_events", "ON CONFLICT DO NOTHING", ""),),
+        (("queries/schema/adopt_document_events", "ON CONFLICT DO NOTHING", ""),),
     ),
 ]
 
@@ -431,7 +446,7 @@ def test_the_race_fails_without_the_rule(
     url: str, mutation: Mutation, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if mutation.options:
-        migrating.upgrade(url, options=mutation.options)
+        migrate.upgrade(url, options=mutation.options)
     race = Race(url, mutation.edits)
     apply_to_queries(monkeypatch, *mutation.edits)
     if mutation.patch is not None:

@@ -14,9 +14,11 @@ import pytest
 import sqlalchemy as sa
 
 import dmsjournal as dj
-from dmsjournal import migrating, partitioning, statements
-from dmsjournal.pruning import JOURNALS
-from dmsjournal.session import Session
+from dmsjournal.database import postgres, sql
+from dmsjournal.database.session import Session
+from dmsjournal.operate import partitions
+from dmsjournal.operate.prune import JOURNALS
+from dmsjournal.schema import migrate
 
 from .mutating import GATE, Edit
 from .pruned import History, populate
@@ -29,7 +31,7 @@ SIZE = 50  # versions a part
 
 @pytest.fixture
 def parted(race: Race) -> Race:
-    migrating.upgrade(race.url, options=["partitions"])
+    migrate.upgrade(race.url, options=["partitions"])
     return in_parts(race)
 
 
@@ -93,7 +95,7 @@ def test_writers_and_readers_beside_parts_that_come_are_split_and_go(parted: Rac
 @pytest.mark.acceptance("50")
 def test_a_snapshot_that_is_older_than_the_floor_keeps_its_rows(parted: Race, monkeypatch: pytest.MonkeyPatch) -> None:
     """Spark's tasks read one snapshot, which shows the old floor: what it shows must be there, so rows go by batches alone."""
-    monkeypatch.setattr(partitioning, "_FALLS_BACK", 0)
+    monkeypatch.setattr(partitions, "_FALLS_BACK", 0)
     go_on_to(parted, 3 * SIZE)
     old = parted.writer("REPEATABLE READ")
     before = old.value("SELECT count(*) FROM dms.Document")  # it has looked at no journal yet
@@ -111,7 +113,7 @@ def test_a_snapshot_that_is_older_than_the_floor_keeps_its_rows(parted: Race, mo
 
 def test_without_waiting_for_old_snapshots_rows_would_be_missing(parted: Race, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the race above is about: the rule is taken out."""
-    monkeypatch.setattr("dmsjournal.pruning.open_transactions", lambda session: [])
+    monkeypatch.setattr("dmsjournal.operate.prune.open_transactions", lambda session: [])
     go_on_to(parted, 3 * SIZE)
     old = parted.writer("REPEATABLE READ")
     old.value("SELECT count(*) FROM dms.Document")
@@ -145,12 +147,12 @@ def test_without_looking_for_adopted_snapshots_rows_would_be_missing(parted: Rac
 
 def adopts_an_exported_snapshot(race: Race, monkeypatch: pytest.MonkeyPatch, how: str, edits: list[Edit]) -> tuple[int, int]:
     """The floor and the first event that somebody sees who adopts a snapshot in the middle of a prune of the first part."""
-    monkeypatch.setattr(partitioning, "_FALLS_BACK", 0)
+    monkeypatch.setattr(partitions, "_FALLS_BACK", 0)
     race.edit(*edits)
     go_on_to(race, 3 * SIZE)
     old, adopting = race.writer("REPEATABLE READ"), race.writer("AUTOCOMMIT")
     snapshot = old.value("SELECT pg_export_snapshot()")
-    note, adopted = partitioning.open_transactions, []
+    note, adopted = partitions.open_transactions, []
 
     def noted(session: Session) -> list[str]:
         readers = note(session)
@@ -159,14 +161,14 @@ def adopts_an_exported_snapshot(race: Race, monkeypatch: pytest.MonkeyPatch, how
             begin = (
                 f"SET TRANSACTION SNAPSHOT '{snapshot}'"
                 if how == "plain"
-                else statements.source("postgres", "begin", snapshot=snapshot)
+                else postgres.literal(sql.source("postgres", "begin").bindparams(snapshot=snapshot))
             )
             for statement in begin.split(";"):
                 adopting.sql(statement)
             old.rollback()
         return readers
 
-    monkeypatch.setattr("dmsjournal.pruning.open_transactions", noted)
+    monkeypatch.setattr("dmsjournal.operate.prune.open_transactions", noted)
     race.journal.prune(SIZE, journals=["DocumentChangeEvent"])
     seen = (
         adopting.value("SELECT ChangeVersion FROM dms.JournalFloor WHERE Journal = 'DocumentChangeEvent'"),
@@ -181,7 +183,7 @@ def test_a_snapshot_that_is_older_than_a_split_keeps_its_rows(parted: Race, monk
     go_on_to(parted, 2 * SIZE)
     old = parted.writer("REPEATABLE READ")
     old.value("SELECT count(*) FROM dms.Document")
-    monkeypatch.setattr(partitioning, "_PATIENCE", partitioning.timedelta(seconds=0.3))
+    monkeypatch.setattr(partitions, "_PATIENCE", partitions.timedelta(seconds=0.3))
     with pytest.raises(dj.Unavailable, match="not free"):
         parted.journal.partitions.split(versions=SIZE // 2, journal="DocumentChangeEvent")
     assert old.value("SELECT count(*) FROM dms.DocumentChangeEvent") == 2 * SIZE
@@ -193,7 +195,7 @@ def test_a_snapshot_that_is_older_than_a_split_keeps_its_rows(parted: Race, monk
 @pytest.mark.acceptance("50")
 def test_a_long_reader_keeps_nobody_waiting_and_a_prune_goes_on(parted: Race, monkeypatch: pytest.MonkeyPatch) -> None:
     """A reader of newer events has the journal open: no part can be dropped, rows go in batches, and writers write."""
-    monkeypatch.setattr(partitioning, "_FALLS_BACK", 0)
+    monkeypatch.setattr(partitions, "_FALLS_BACK", 0)
     go_on_to(parted, 3 * SIZE)
     reader = parted.writer()
     seen: list[dj.Pruned] = []
@@ -203,7 +205,7 @@ def test_a_long_reader_keeps_nobody_waiting_and_a_prune_goes_on(parted: Race, mo
             reader.value(f"SELECT max(ChangeVersion) FROM dms.{name} WHERE ChangeVersion > {2 * SIZE}")
         return []
 
-    monkeypatch.setattr("dmsjournal.pruning.open_transactions", read_after_the_floor_rose)
+    monkeypatch.setattr("dmsjournal.operate.prune.open_transactions", read_after_the_floor_rose)
     began = time.monotonic()
     pruned = parted.journal.prune(2 * SIZE, progress=lambda so_far: (seen.append(so_far), parted.committed(lambda w: w.touch(1))))
     assert pruned.finished
@@ -245,6 +247,7 @@ def test_an_event_on_its_way_into_the_default_part_is_not_refused(parted: Race, 
     for end in (2 * SIZE, 3 * SIZE):
         parted.look(f"ALTER TABLE dms.DocumentChangeEvent DETACH PARTITION dms.documentchangeevent_to_{end}")
         parted.look(f"DROP TABLE dms.documentchangeevent_to_{end}")
+        parted.look(f"DELETE FROM dms.KnownPartition WHERE Partition = 'documentchangeevent_to_{end}'")  # as if it never was
     go_on_to(parted, SIZE - 1)
     with parted.closed_gate():
         ensuring = parted.blocked(lambda: parted.journal.partitions.ensure(versions=SIZE, ahead=1))
@@ -289,7 +292,7 @@ def working(url: str, work: str) -> "subprocess.Popen[bytes]":
 def test_work_on_parts_that_is_killed_loses_nothing_and_is_finished_by_the_next(url: str, what: str, kills: int) -> None:
     """Killed at a random moment: every row above the floor is there and none twice, verify is clean, a re-run finishes."""
     populate(url, 300 * kills)
-    migrating.upgrade(url, options=["partitions"])
+    migrate.upgrade(url, options=["partitions"])
     history = History(url)
     size = history.newest // (10 * kills)
     calls = {

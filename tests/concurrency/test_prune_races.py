@@ -14,6 +14,7 @@ import pytest
 import sqlalchemy as sa
 
 import dmsjournal as dj
+from dmsjournal.operate import lease
 
 from .pruned import History, populate
 from .races import PARENT, Race, Reader
@@ -100,7 +101,7 @@ def test_readers_beside_a_prune_end_with_what_is_there(race: Race, seconds: int)
 def test_nobody_registers_below_a_batch_that_is_on_its_way(race: Race) -> None:
     """The batch has looked at the consumers and not yet committed. Who registers now waits, and is told."""
     race.committed(*[lambda w: w.create()] * 6)
-    race.first.sql("SELECT FROM dms.JournalFloor FOR UPDATE")  # so that the batch waits at its end
+    race.first.sql("SELECT FROM dms.DocumentChangeEvent FOR UPDATE")  # so that the batch waits where it deletes
     try:
         pruning = race.blocked(lambda: race.journal.prune(3))
         registering = race.blocked(lambda: race.journal.consumers.register("late", 0))
@@ -123,6 +124,24 @@ def test_a_batch_waits_for_who_is_registering(race: Race) -> None:
     assert registering.result(60).through == 2
     pruned = pruning.result(60)
     assert (pruned.through, pruned.held_by.name) == (2, "late")
+
+
+def test_a_batch_that_is_on_its_way_keeps_a_lease_that_has_ended(race: Race, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The race: a batch waits for a lock, longer than its lease lasts. Another prune comes, and must not take the lease."""
+    monkeypatch.setattr(lease, "SECONDS", 1)
+    race.committed(*[lambda w: w.create()] * 6)
+    race.first.sql("SELECT FROM dms.JournalFloor FOR UPDATE")  # so that the batch waits at its end
+    try:
+        pruning = race.blocked(lambda: race.journal.prune(3))
+        race.look("SELECT pg_sleep_until(max(ExpiresAt) + interval '100 ms') FROM dms.Lease")
+        with (
+            dj.connect(race.url) as other,
+            pytest.raises(lease.HeldByAnother, match="another prune is running: role postgres, process "),
+        ):
+            other.prune(3)
+    finally:
+        race.first.rollback()
+    assert pruning.result(60).finished
 
 
 def test_two_that_advance_one_consumer_leave_the_further_place(race: Race) -> None:
@@ -154,11 +173,19 @@ def test_a_prune_that_is_killed_leaves_floors_and_rows_in_agreement(url: str, ki
             assert wait_for_floor(url, target, process)
             time.sleep(rng.random() / 50)
             process.kill()
+            process.wait(60)
+        expire_leases(url)
         left, before = history.check(), left
         assert 0 < left < before
     with pruning(url, history.newest) as process:
         assert process.wait(120) == 0
     assert history.check() == 0
+
+
+def expire_leases(url: str) -> None:
+    """In place of the 30 s that a killed program's lease lasts; tests/postgres/test_poolers.py waits for one."""
+    with sa.create_engine(url, poolclass=sa.NullPool).begin() as conn:
+        conn.exec_driver_sql("UPDATE dms.Lease SET ExpiresAt = clock_timestamp()")
 
 
 _PRUNE = """

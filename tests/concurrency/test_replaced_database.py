@@ -3,7 +3,7 @@
 import pytest
 
 import dmsjournal as dj
-from dmsjournal.migrating import upgrade
+from dmsjournal.schema.migrate import upgrade
 
 from .races import CHILD, PARENT
 

@@ -4,11 +4,14 @@ The races are written down in docs/how-it-works.md, The stored maximum.
 """
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import sqlalchemy as sa
 
-from dmsjournal import filling, migrating
+import dmsjournal as dj
+from dmsjournal.schema import fill, migrate
+from tests.helpers import STUDENT, commit, document, write
 
 from .races import CHILD, PARENT, Race
 
@@ -17,7 +20,7 @@ OPTION = "max_dep_identity_version"
 
 @pytest.fixture
 def race(url: str) -> Iterator[Race]:
-    migrating.upgrade(url, options=[OPTION])
+    migrate.upgrade(url, options=[OPTION])
     race = Race(url)
     yield race
     race.close()
@@ -197,7 +200,7 @@ def test_a_rename_during_the_fill_is_not_lost(url: str) -> None:
         for number, parent in enumerate(parents):
             race.committed(lambda w, p=parent, c=children[number % 3]: w.refer(p, c))
         race.committed(lambda w: w.rename(children[0], "before"))
-        migrating.upgrade(url, options=[OPTION])
+        migrate.upgrade(url, options=[OPTION])
         assert pending(race) == 1
         race.journal = type(race.journal)(race.engine)  # knows the option
         race.reader.journal = race.journal
@@ -209,9 +212,35 @@ def test_a_rename_during_the_fill_is_not_lost(url: str) -> None:
         race.committed(lambda w: w.rename(children[2], "meanwhile"))
         assert race.missed() == {}
         assert pending(race) == 1
-        assert filling.fill(url, OPTION, batch_size=2) == 12 - 8
+        assert fill.fill(url, OPTION, batch_size=2) == 12 - 8
         assert pending(race) == 0
         assert race.wrongly_stored() == []
         assert race.missed() == {}
     finally:
         race.close()
+
+
+def test_a_fill_that_was_killed_while_it_built_its_index_heals_by_running_again(url: str) -> None:
+    """The build waits for a transaction that has written a document; its session is ended there, and the server keeps an index
+    that it never uses. The next fill must not take it for made."""
+    with dj.connect(url) as journal:
+        write(journal, document(STUDENT, 1))
+    migrate.upgrade(url, options=[OPTION])
+    name = "IX_Document_MaxDepIdentityVersion"
+    valid = f"SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass('dms.{name}')"
+    engine = sa.create_engine(url, poolclass=sa.NullPool)
+    with engine.connect() as writer, engine.connect() as admin, ThreadPoolExecutor(1) as threads:
+        writer.exec_driver_sql("UPDATE dms.Document SET ContentVersion = -1")
+        filling = threads.submit(fill.fill, url, OPTION)
+        building = "SELECT pid FROM pg_stat_progress_create_index WHERE relid = 'dms.Document'::regclass AND phase LIKE 'waiting%%'"
+        while not (found := commit(admin, building)):
+            assert not filling.done()
+        commit(admin, f"SELECT pg_terminate_backend({found[0][0]})")
+        with pytest.raises(dj.Unavailable):
+            filling.result()
+        writer.rollback()
+        assert commit(admin, valid) == [(False,)]
+        fill.fill(url, OPTION)
+        assert commit(admin, valid) == [(True,)]
+    with dj.connect(url) as journal:
+        assert journal.verify().is_clean

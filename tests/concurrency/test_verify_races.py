@@ -13,17 +13,17 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import pytest
 
 import dmsjournal as dj
-from dmsjournal import verifying
+from dmsjournal.operate import verify
 
 from .races import CHILD, Race
-from .test_mix import WRITERS, Program
+from .test_mix import WRITERS, Program, for_seconds
 
 
 @pytest.fixture
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Many batches, so that writers commit between them."""
-    monkeypatch.setattr(verifying, "_BATCH", 5)
-    monkeypatch.setattr(verifying, "_BUFFER", 3)
+    monkeypatch.setattr(verify, "_BATCH", 5)
+    monkeypatch.setattr(verify, "_BUFFER", 3)
 
 
 def under_load(race: Race, seconds: float, prune: bool = True) -> list[dj.Finding]:
@@ -32,20 +32,25 @@ def under_load(race: Race, seconds: float, prune: bool = True) -> list[dj.Findin
     children = [i for i, _ in race.committed(*[lambda w: w.create(CHILD)] * 12)]
     documents = [i for i, _ in race.committed(*[lambda w: w.create()] * 40)]
     programs = [Program(race, number, documents, children) for number in range(WRITERS)]
-    until = time.monotonic() + seconds
+    is_time_left, is_any_time_left = for_seconds(seconds), for_seconds(60)
     found: list[dj.Finding] = []
     runs = 0
+
+    def goes_on() -> bool:
+        """On a busy machine a run takes seconds: the load lasts until the third."""
+        return not found and (is_time_left() or runs < 3) and is_any_time_left()
+
     with ThreadPoolExecutor(WRITERS + 1) as threads:
-        writing = [threads.submit(program.run, until) for program in programs]
-        while time.monotonic() < until and not found:
+        writing = [threads.submit(program.run, goes_on) for program in programs]
+        while goes_on():
             found += race.journal.verify().findings
             runs += 1
             if prune:
                 prune_below(race, race.newest() - 50)
         for program in writing:
             program.result()
-    print({"runs": runs, "committed": sum(program.done["committed"] for program in programs)})
     assert runs >= 3 or found
+    print({"runs": runs, "committed": sum(program.done["committed"] for program in programs)})
     return found
 
 
@@ -81,9 +86,9 @@ def test_what_bypasses_under_load_is_found_and_repaired_under_load(race: Race, s
     children = [i for i, _ in race.committed(*[lambda w: w.create(CHILD)] * 6)]
     documents = [i for i, _ in race.committed(*[lambda w: w.create()] * 20)]
     programs = [Program(race, number, documents, children) for number in range(4)]
-    until = time.monotonic() + 5
+    goes_on = for_seconds(5)
     with ThreadPoolExecutor(4) as threads:
-        writing = [threads.submit(program.run, until) for program in programs]
+        writing = [threads.submit(program.run, goes_on) for program in programs]
         time.sleep(random.uniform(0, 0.5))
         repair = race.journal.repair()
         for program in writing:
@@ -100,10 +105,10 @@ def test_what_bypasses_under_load_is_found_and_repaired_under_load(race: Race, s
 @pytest.mark.long
 def test_the_load_would_show_a_check_that_reads_events_first(race: Race, small_batches, monkeypatch: pytest.MonkeyPatch) -> None:
     """The events' snapshot taken before the documents': the race that the one statement does not have."""
-    execute = verifying.Session.execute
+    execute = verify.Session.execute
 
-    def events_first(session, name, **binds):
-        if name != "verify_documents":
+    def events_first(session, name, /, **binds):
+        if name != "operate/verify_documents":
             return execute(session, name, **binds)
         journaled = set(map(tuple, session.conn.exec_driver_sql("SELECT ChangeVersion, DocumentId FROM dms.DocumentChangeEvent")))
         time.sleep(0.02)
@@ -115,7 +120,7 @@ def test_the_load_would_show_a_check_that_reads_events_first(race: Race, small_b
         ).all()
         return [row for row in rows if (row.content_version, row.document_id) not in journaled]
 
-    monkeypatch.setattr(verifying.Session, "execute", events_first)
+    monkeypatch.setattr(verify.Session, "execute", events_first)
     assert {finding.code for finding in under_load(race, 12, prune=False)} == {"document-unjournaled"}
 
 
@@ -124,15 +129,15 @@ def test_the_load_would_show_a_check_that_reads_events_first(race: Race, small_b
 
 def interrupting(monkeypatch: pytest.MonkeyPatch, statement: str, act: Callable[[], object]) -> None:
     """Has something happen just before the statement is run, once."""
-    execute, done = verifying.Session.execute, []
+    execute, done = verify.Session.execute, []
 
-    def first_act(session, name, **binds):
+    def first_act(session, name, /, **binds):
         if name == statement and not done:
             done.append(True)
             act()
         return execute(session, name, **binds)
 
-    monkeypatch.setattr(verifying.Session, "execute", first_act)
+    monkeypatch.setattr(verify.Session, "execute", first_act)
 
 
 def past_triggers(race: Race, statement: str) -> None:
@@ -145,7 +150,7 @@ def test_a_tombstone_that_is_pruned_while_it_is_looked_for_is_not_missed(race: R
     """The event was read before, the floor is read with the tombstones."""
     [(document, _)] = race.committed(lambda w: w.create())
     race.committed(lambda w: w.delete(document))
-    interrupting(monkeypatch, "verify_vanished", lambda: race.journal.prune(race.newest()))
+    interrupting(monkeypatch, "operate/verify_vanished", lambda: race.journal.prune(race.newest()))
     assert race.journal.verify().is_clean
 
 
@@ -167,7 +172,9 @@ def test_nobody_draws_a_stamp_while_the_sequence_is_raised(race: Race, monkeypat
     race.look("SELECT setval('dms.ChangeVersionSequence', 1)")
     drawing: list[Future[int]] = []
     interrupting(
-        monkeypatch, "raise_sequence", lambda: drawing.append(race.blocked(lambda: race.first.touch(document), race.first.pid))
+        monkeypatch,
+        "operate/raise_sequence",
+        lambda: drawing.append(race.blocked(lambda: race.first.touch(document), race.first.pid)),
     )
     repair = ThreadPoolExecutor(1).submit(race.journal.repair)
     while not drawing and not repair.done():
@@ -185,6 +192,6 @@ def test_an_edge_whose_child_has_come_back_meanwhile_is_not_removed(race: Race, 
     race.look("CREATE TABLE kept AS SELECT * FROM dms.Document")
     past_triggers(race, f"DELETE FROM dms.Document WHERE DocumentId = {child}")
     back = f"INSERT INTO dms.Document SELECT * FROM kept WHERE DocumentId = {child}"
-    interrupting(monkeypatch, "remove_dangling_edges", lambda: past_triggers(race, back))
+    interrupting(monkeypatch, "operate/remove_dangling_edges", lambda: past_triggers(race, back))
     race.journal.repair()
     assert race.look("SELECT count(*) FROM dms.ReferenceEdge").scalar_one() == 1

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import dmsjournal as dj
-from dmsjournal.delivering.dead_letters import DeadLetter, DeadLetters, cut_torn_line
+from dmsjournal.deliver.dead_letters import DeadLetter, DeadLetters, cut_torn_line
 from dmsjournal.events.jsonl import FeedRecord
 from tests.delivering.events import event, full_disk
 

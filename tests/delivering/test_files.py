@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import dmsjournal as dj
-from dmsjournal.delivering.files import RotatingFiles
-from dmsjournal.delivering.formats import format_of
+from dmsjournal.deliver.files import RotatingFiles
+from dmsjournal.deliver.formats import format_of
 from dmsjournal.events import jsonl
 from dmsjournal.events.jsonl import FeedRecord
 from tests.delivering.events import event, full_disk

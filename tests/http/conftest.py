@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +33,8 @@ if TYPE_CHECKING:
 READ, READ_TOKEN = new_token("reader")
 ADMIN, ADMIN_TOKEN = new_token("admin", scopes=["read", "admin"])
 STUDENTS, STUDENTS_TOKEN = new_token("students only", resources=["ed-fi/students"])
-EXPIRED, EXPIRED_TOKEN = new_token("expired", expires="2026-01-01T00:00:00Z")
+EXPIRED, _MADE = new_token("expired")
+EXPIRED_TOKEN = msgspec.structs.replace(_MADE, expires=datetime(2026, 1, 1, tzinfo=UTC))
 TOKENS: tuple[Token, ...] = (READ_TOKEN, ADMIN_TOKEN, STUDENTS_TOKEN, EXPIRED_TOKEN)
 
 NOWHERE = "postgresql+psycopg://nobody:nothing@127.0.0.1:1/nowhere"  # for what needs no database
@@ -102,7 +104,7 @@ class Process:
 
     def __init__(self, url: str, tokens: Path, port: int = 0) -> None:
         self.url = ""
-        self._command = [sys.executable, "-m", "dmsjournal.cli", "serve", "--tokens", str(tokens), "--rate", "0"]
+        self._command = [sys.executable, "-m", "dmsjournal", "serve", "--tokens", str(tokens), "--rate", "0"]
         self._environment = {**os.environ, "DMSJOURNAL_URL": url}
         self.port = port
         self.process: subprocess.Popen[str] | None = None
@@ -146,6 +148,7 @@ def running(url: str) -> Iterator[Running]:
 @pytest.fixture
 def process(url: str, tmp_path: Path) -> Iterator[Process]:
     tokens = tmp_path / "tokens.json"
+    tokens.touch(mode=0o600)  # what others can read draws a warning, which is no line of JSON
     tokens.write_bytes(msgspec.json.encode([READ_TOKEN]))
     process = Process(url, tokens)
     process.start()

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 _SEQUENCE = re.compile(rb'"sequence":(\d+)')
-_LATEST = re.compile(rb'"latest_sequence":(\d+)')
+_LATEST = re.compile(rb'"next_sequence":(\d+)')
 
 
 @dataclass

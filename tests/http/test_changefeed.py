@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 
+import msgspec
 import pytest
 import sqlalchemy as sa
 from starlette.testclient import TestClient
@@ -22,6 +23,11 @@ def page(client: TestClient, **asked: object) -> dict[str, object]:
     return answer.json()
 
 
+def nothing(latest: int, oldest: int = 1) -> dict[str, object]:
+    """An empty page at the newest version."""
+    return {"events": [], "count": 0, "latest_sequence": latest, "next_sequence": latest, "oldest_sequence": oldest}
+
+
 def sequences(found: dict[str, object]) -> list[int]:
     return [event["sequence"] for event in found["events"]]
 
@@ -33,16 +39,17 @@ def test_a_page_tells_puts_and_deletes(client: TestClient, db: dj.Journal) -> No
     [event] = found["events"]
     uuid = db.documents([made.document_id])[made.document_id].document_uuid
     assert (found["count"], found["latest_sequence"]) == (1, 1)
-    assert (event["sequence"], event["type"], event["key"]) == (1, "PUT", f"students:{uuid}")
-    assert event["value"] == {"name": "Ada", "gpa": 3.5}
+    assert (event["sequence"], event["type"], event["key"]) == (1, "PUT", "students:1")
+    assert msgspec.json.decode(event["value"]) == {"name": "Ada", "gpa": 3.5}
+    assert (event["metadata"]["table"], event["metadata"]["pk"], event["metadata"]["document_uuid"]) == ("students", "1", str(uuid))
     assert abs(event["timestamp_ms"] / 1000 - time.time()) < 60
     assert event["metadata"]["resource"] == "Ed-Fi/Student/5.2.0"
     assert event["metadata"]["key_values"] == {"studentId": 1}
     with db.write() as tx:
         tx.delete(STUDENT, {"studentId": 1})
     put, delete = page(client)["events"]
-    assert (put["type"], put["value"], put["key"]) == ("PUT", None, f"students:{uuid}")  # it is not the last one any more
-    assert (delete["type"], delete["value"], delete["key"], delete["sequence"]) == ("DELETE", None, f"students:{uuid}", 2)
+    assert (put["type"], put["value"], put["key"]) == ("PUT", None, "students:1")  # it is not the last one any more
+    assert (delete["type"], delete["value"], delete["key"], delete["sequence"]) == ("DELETE", None, "students:1", 2)
 
 
 def test_walking_by_from_seq_gives_each_change_once(client: TestClient, db: dj.Journal) -> None:
@@ -53,7 +60,7 @@ def test_walking_by_from_seq_gives_each_change_once(client: TestClient, db: dj.J
         while (found := page(client, from_seq=after, limit=limit))["count"]:
             seen += sequences(found)
             assert found["count"] <= limit
-            after = found["latest_sequence"]
+            after = found["next_sequence"]
         assert seen == list(range(1, 8))
         assert after == newest(db)
 
@@ -61,7 +68,7 @@ def test_walking_by_from_seq_gives_each_change_once(client: TestClient, db: dj.J
 def test_from_seq_is_exclusive(client: TestClient, db: dj.Journal) -> None:
     write(db, *(document(STUDENT, n) for n in range(4)))
     assert sequences(page(client, from_seq=2)) == [3, 4]
-    assert page(client, from_seq=4) == {"events": [], "count": 0, "latest_sequence": 4}
+    assert page(client, from_seq=4) == nothing(4)
 
 
 def test_nothing_above_the_horizon_is_sent(client: TestClient, db: dj.Journal, connections: Connections) -> None:
@@ -69,7 +76,7 @@ def test_nothing_above_the_horizon_is_sent(client: TestClient, db: dj.Journal, c
     write(db, document(STUDENT, 1), document(STUDENT, 2))
     held.exec_driver_sql("UPDATE dms.Document SET ContentVersion = ContentVersion + 1 WHERE DocumentId = 1")  # draws 3, stays open
     change_content(other, 2)  # draws 4, commits
-    assert page(client, from_seq=2) == {"events": [], "count": 0, "latest_sequence": 2}
+    assert page(client, from_seq=2) == nothing(2)
     held.commit()
     assert sequences(page(client, from_seq=2)) == [3, 4]
 
@@ -78,15 +85,15 @@ def test_a_prefix_selects_a_resource_and_an_empty_page_moves_on(client: TestClie
     write(db, document(STUDENT, 1), document(SCHOOL, 1), document(SCHOOL, 2))
     assert sequences(page(client, key_prefix="students:")) == [1]
     assert sequences(page(client, key_prefix="s")) == [1, 2, 3]
-    assert page(client, key_prefix="students:", from_seq=1) == {"events": [], "count": 0, "latest_sequence": 3}
-    [student] = page(client, key_prefix="students:")["events"]
-    assert sequences(page(client, key_prefix=student["key"][:-3])) == [1]
-    assert page(client, key_prefix=student["key"] + "x") == {"events": [], "count": 0, "latest_sequence": 3}
+    assert page(client, key_prefix="students:", from_seq=1) == nothing(3)
+    [student] = page(client, key_prefix="students:", keys="uuid")["events"]
+    assert sequences(page(client, key_prefix=student["key"][:-3], keys="uuid")) == [1]
+    assert page(client, key_prefix=student["key"] + "x") == nothing(3)
 
 
 def test_a_resource_that_comes_later_is_found_by_a_prefix_that_found_nothing(client: TestClient, db: dj.Journal) -> None:
     write(db, document(SCHOOL, 1))
-    assert page(client, key_prefix="sections:") == {"events": [], "count": 0, "latest_sequence": 1}
+    assert page(client, key_prefix="sections:") == nothing(1)
     assert sequences(page(client, key_prefix="se", from_seq=0)) == []
     write(db, document(resource("Section"), 1), document(resource("Session"), 1))
     assert sequences(page(client, key_prefix="sections:", from_seq=1)) == [2]
@@ -96,7 +103,7 @@ def test_a_resource_that_comes_later_is_found_by_a_prefix_that_found_nothing(cli
 def test_a_prefix_has_no_wildcards(client: TestClient, db: dj.Journal) -> None:
     write(db, document(STUDENT, 1))
     for prefix in ("%", "_", "students:%", "stud*", "students:' OR 1=1 --", "\\", "[a-z]", "é", "\0"):
-        assert page(client, key_prefix=prefix) == {"events": [], "count": 0, "latest_sequence": 1}
+        assert page(client, key_prefix=prefix) == nothing(1)
 
 
 def test_versions_as_strings(client: TestClient, db: dj.Journal) -> None:
@@ -121,7 +128,9 @@ def test_pruned_events_are_410_with_the_oldest(client: TestClient, db: dj.Journa
     assert (answer.json()["requested"], answer.json()["oldest"]) == (2, 3)
     assert sequences(page(client, from_seq=2)) == [3, 4]  # nothing above 2 is gone
     assert sequences(page(client)) == [3, 4]  # from the oldest that is kept
-    assert client.get("/changefeed", params={"from_seq": 0, "versions": "string"}).json()["oldest"] == "3"
+    assert client.get("/changefeed", params={"from_seq": 1, "versions": "string"}).json()["oldest"] == "3"
+    first = page(client, from_seq=0)
+    assert (sequences(first), first["oldest_sequence"]) == ([3, 4], 3)  # 0 is from what is kept
 
 
 def test_a_sequence_that_was_never_given_is_of_another_history(client: TestClient, db: dj.Journal) -> None:
@@ -174,10 +183,10 @@ def test_a_page_is_cut_at_its_bytes(url: str, db: dj.Journal) -> None:
     with in_process(settings_of(url, page_bytes=3_000)) as client:
         first = page(client)
         assert 1 <= first["count"] < 4
-        seen, after = sequences(first), first["latest_sequence"]
+        seen, after = sequences(first), first["next_sequence"]
         while (found := page(client, from_seq=after))["count"]:
             seen += sequences(found)
-            after = found["latest_sequence"]
+            after = found["next_sequence"]
     assert seen == list(range(1, 11))
 
 
@@ -194,7 +203,7 @@ def test_a_version_of_several_events_is_not_cut(client: TestClient, db: dj.Journ
     assert found["latest_sequence"] == 2
     write(db, document(STUDENT, 3))
     first = page(client, limit=5)
-    assert (sequences(first), first["latest_sequence"]) == ([1, 1, 1, 1, 2], 2)
+    assert (sequences(first), first["next_sequence"]) == ([1, 1, 1, 1, 2], 2)
     with in_process(settings_of(client.app.state.service.settings.url, page_bytes=1)) as narrow:  # type: ignore[attr-defined]
         assert sequences(page(narrow)) == [1, 1, 1, 1]
 
@@ -235,7 +244,7 @@ def test_a_long_poll_wakes_when_the_horizon_passes_a_commit(running: Running, db
     change_content(other, 2)
     with running.client() as client:
         early = client.get("/changefeed", params={"from_seq": 2, "long_poll_ms": 300}).json()
-        assert early == {"events": [], "count": 0, "latest_sequence": 2}
+        assert early == nothing(2)
         threading.Timer(0.3, held.commit).start()
         late = client.get("/changefeed", params={"from_seq": 2, "long_poll_ms": 10_000}).json()
     assert sequences(late) == [3, 4]
@@ -248,7 +257,7 @@ def test_a_long_poll_for_another_resource_waits_on_and_moves(running: Running, d
         began = time.monotonic()
         asked = {"from_seq": 1, "long_poll_ms": 800, "key_prefix": "students:"}
         found = client.get("/changefeed", params=asked).json()
-    assert found == {"events": [], "count": 0, "latest_sequence": 2}
+    assert found == nothing(2)
     assert time.monotonic() - began > 0.75
 
 
@@ -338,7 +347,7 @@ def test_who_pages_while_retention_goes_on_finishes_or_is_told(running: Running,
                     break
                 found = answer.json()
                 seen += sequences(found)
-                after = found["latest_sequence"]
+                after = found["next_sequence"]
                 if not found["count"]:
                     break
         ends.append((seen, after))

@@ -1,6 +1,7 @@
 """The client of the service: what it reads is what the journal reads, its errors are the journal's, and it waits for a service."""
 
 import asyncio
+import gzip
 import json
 import socket
 import threading
@@ -10,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import httpx
 import pytest
@@ -19,6 +20,7 @@ import dmsjournal as dj
 from dmsjournal.client import AsyncClient, Client, ListedDocument
 from dmsjournal.client.base import Base
 from dmsjournal.feed import readable
+from tests.acceptance.test_feed_iterator import Twin
 from tests.conftest import Connections
 from tests.feeds import told, walk
 from tests.helpers import PLAN, SCHOOL, STUDENT, change_content, document, newest, resource, write
@@ -58,11 +60,13 @@ class Walked:
         self.through, self.cut = walk.through, walk.cut
 
     def __iter__(self) -> Iterator[Any]:
-        while True:
-            try:
-                yield self.loop.run_until_complete(anext(self.walk))
-            except StopAsyncIteration:
-                return
+        return self
+
+    def __next__(self) -> Any:
+        try:
+            return self.loop.run_until_complete(anext(self.walk))
+        except StopAsyncIteration:
+            raise StopIteration from None
 
 
 Kind = Callable[..., Any]
@@ -172,6 +176,126 @@ def test_its_pages_are_the_journals(running: Running, written: dj.Journal, kind:
         assert client.list_physical_partitions() == written.list_physical_partitions()
 
 
+LISTS = ["changes", "snapshot", "deletes", "key_changes"]
+
+
+def paged(asked: list[str], failing: Callable[[], httpx.Response | None]) -> Callable[[httpx.Request], httpx.Response]:
+    """A service with three pages of one item; before each page but the first it answers what `failing` gives."""
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if "available" in request.url.path:
+            return httpx.Response(200, json={"oldestChangeVersion": 0, "newestChangeVersion": 9})
+        token = request.url.params.get("pageToken", "0")
+        if token != "0" and (failed := failing()) is not None:
+            return failed
+        asked.append(token)
+        item = {
+            "id": str(UUID(int=int(token))),
+            "changeVersion": int(token),
+            "_etag": "x",
+            "_lastModifiedDate": "2026-01-01T00:00:00Z",
+        }
+        keys = {"keyValues": {}, "oldKeyValues": {}, "newKeyValues": {}}
+        headers = {} if token == "2" else {"next-page-token": str(int(token) + 1)}
+        return httpx.Response(200, json=[item | keys], headers=headers)
+
+    return answer
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_a_walk_goes_on_after_an_error(kind: Kind, name: str) -> None:
+    """The service asks for time beyond the client's patience before each page: no step claims an end, none is left out."""
+    asked: list[str] = []
+    answers = iter([httpx.Response(503), None] * 5)
+    came, errors = [], 0
+    with answering(kind, paged(asked, lambda: next(answers)), patience=0) as client:
+        walk = iter(getattr(client, name)(STUDENT, page_size=1))
+        while True:
+            try:
+                came.append(next(walk).document_uuid.int)
+            except StopIteration:
+                break
+            except dj.Unavailable:
+                errors += 1
+    assert (came, asked, errors) == ([0, 1, 2], ["0", "1", "2"], 2)
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_a_walk_that_has_expired_says_so_at_each_step(kind: Kind, name: str) -> None:
+    problem = {"type": "urn:dmsjournal:problem:checkpoint-expired", "requested": 1, "oldest": 5}
+    with answering(kind, paged([], lambda: httpx.Response(410, json=problem))) as client:
+        walk = iter(getattr(client, name)(STUDENT, page_size=1))
+        next(walk)
+        for _ in range(3):
+            with pytest.raises(dj.CheckpointExpired):
+                next(walk)
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_a_cancelled_step_of_a_walk_can_be_taken_again(name: str) -> None:
+    """The race: wait_for's timeout cancels the request of a page while the service holds it."""
+    asked: list[str] = []
+    answer = paged(asked, lambda: None)
+
+    async def read() -> tuple[list[int], int]:
+        held = 0
+
+        async def hold(request: httpx.Request) -> httpx.Response:
+            nonlocal held
+            if "pageToken" in request.url.params and held < 3:
+                held += 1
+                await asyncio.Event().wait()
+            return answer(request)
+
+        came: list[int] = []
+        transport = httpx.MockTransport(hold)
+        async with AsyncClient("https://journal.example", transport=transport) as client:
+            walk = await getattr(client, name)(STUDENT, page_size=1)
+            while True:
+                try:
+                    came.append((await asyncio.wait_for(anext(walk), 0.1 if held < 3 else 10)).document_uuid.int)
+                except TimeoutError:
+                    continue
+                except StopAsyncIteration:
+                    return came, held
+
+    assert asyncio.run(read()) == ([0, 1, 2], 3)
+    assert asked == ["0", "1", "2"]
+
+
+def test_a_feed_of_it_goes_on_after_an_error(running: Running, written: dj.Journal, kind: Kind) -> None:
+    """Each second request finds the service away for longer than the patience of client and iterator."""
+    asked: list[httpx.Request] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(request)
+        if len(asked) % 2:
+            return httpx.Response(503)
+        found = httpx.get(f"{running.url}/feed", params=request.url.params, headers={"authorization": f"Bearer {READ}"})
+        return httpx.Response(found.status_code, content=found.content)
+
+    options = {"checkpoint": None, "follow": False, "patience": 0.0, "shortest_wait": 0.001}
+    request = dj.FeedRequest(max_page_size=3)
+    with answering(kind, answer, patience=0) as client:
+        if kind is Awaited:
+            twin = Twin(client.client, request, **options)
+            client.loop.close()
+            client.loop = twin.loop
+            events: Any = twin
+        else:
+            events = dj.FeedIterator(client, request, **options)
+        came, errors = [], 0
+        while True:
+            try:
+                came.append(next(events))
+            except StopIteration:
+                break
+            except dj.Unavailable:
+                errors += 1
+    assert errors == len(asked) // 2
+    assert told(came) == told(walk(written, request)[0])
+
+
 @pytest.mark.parametrize("request_", REQUESTS[:2])
 def test_the_iterator_takes_it_as_a_source(running: Running, written: dj.Journal, request_: dj.FeedRequest, tmp_path: Path) -> None:
     events = walk(written, request_)[0]
@@ -243,7 +367,9 @@ def test_its_errors_are_the_journals(running: Running, written: dj.Journal, kind
     required = dj.FeedRequest(item_state=dj.NewItemStateMode.REQUIRE)
     same(raised(kind, running.url, lambda client: client.read_changes(required)), lambda: written.read_changes(required))
     unknown = dj.FeedRequest(dj.PhysicalPartition("1-9"))
-    same(raised(kind, running.url, lambda client: client.read_changes(unknown)), lambda: written.read_changes(unknown))
+    refused = raised(kind, running.url, lambda client: client.read_changes(unknown))
+    assert isinstance(refused, dj.InvalidRequest)
+    assert refused.args[:2] == ("scope", "partition:1-9"), "named as it was sent"
 
     written.prune(through=5)
     late = dj.FeedRequest(start=dj.FromToken(page.token))
@@ -370,6 +496,53 @@ def test_answers_that_are_none(kind: Kind, status: int, body: bytes) -> None:
         client.versions()
     assert caught.value.status == status
     assert len(asked) == 1
+
+
+@pytest.mark.parametrize("tokens", [["a", "a"], ["a", "b", "a"]], ids=" ".join)
+def test_page_tokens_that_come_again_end_a_walk(kind: Kind, tokens: list[str]) -> None:
+    """A cache or a service that answers each page alike would have it read for ever."""
+    asked: list[str | None] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if "available" in request.url.path:
+            return httpx.Response(200, json={"oldestChangeVersion": 0, "newestChangeVersion": 5})
+        asked.append(request.url.params.get("pageToken"))
+        return httpx.Response(200, json=[], headers={"next-page-token": tokens[(len(asked) - 1) % len(tokens)]})
+
+    with answering(kind, answer) as client, pytest.raises(dj.ServiceRefused, match="none of the service's"):
+        list(client.deletes(STUDENT))
+    assert asked == [None, *tokens[:-1]]
+
+
+def test_a_feed_token_that_does_not_move_is_no_answer(running: Running, written: dj.Journal, kind: Kind) -> None:
+    with running.client() as plain:
+        page = plain.get("/feed", params={"limit": 1}).json()
+    assert (len(page["events"]), page["idle"]) == (1, False)
+    asked = dj.FeedRequest(start=dj.FromToken(page["token"]))
+    client = answering(kind, lambda request: httpx.Response(200, json=page))
+    with client, pytest.raises(dj.ServiceRefused, match="none of the service's"):
+        client.read_changes(asked)
+
+
+def test_an_answer_that_swells_is_cut_off(kind: Kind, monkeypatch: pytest.MonkeyPatch) -> None:
+    """64 MB of blanks are 64 kB on the way. What a client holds of them is bounded, and so is the time."""
+    monkeypatch.setattr("dmsjournal.client.client.LARGEST_ANSWER", 1_000_000)
+    monkeypatch.setattr("dmsjournal.client.async_client.LARGEST_ANSWER", 1_000_000)
+    bomb = gzip.compress(b" " * 64_000_000)
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, content=bomb, headers={"content-encoding": "gzip"})
+
+    with answering(kind, answer) as client, pytest.raises(dj.ServiceRefused, match="more than"):
+        client.versions()
+
+
+def test_an_answer_that_cannot_be_decompressed(kind: Kind) -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, stream=httpx.ByteStream(b"no gzip"), headers={"content-encoding": "gzip"})
+
+    with answering(kind, answer) as client, pytest.raises(dj.ServiceRefused, match="cannot be decompressed"):
+        client.versions()
 
 
 @pytest.mark.parametrize("body", [b'{"a": 1}', b'"abc"', b"[1]", b"[null]", b'[{"id": "x"}]', b"[[]]", b"5"])

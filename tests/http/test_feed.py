@@ -1,4 +1,4 @@
-"""The portable feed over HTTP: the same pages as in Python, in two formats."""
+"""The portable feed over HTTP: the same pages as in Python, in each format."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 
 import dmsjournal as dj
 from dmsjournal.events import cdc, jsonl
-from tests.helpers import SCHOOL, STUDENT, document, write
+from tests.helpers import PLAN, SCHOOL, STUDENT, document, write
 from tests.http.conftest import STUDENTS, Running, bearer, until
 
 
@@ -123,6 +123,53 @@ def test_errors_are_problems(client: TestClient, db: dj.Journal) -> None:
     db.prune(through=3)
     answer = client.get("/feed", params={"token": token})
     assert (answer.status_code, answer.json()["oldest"]) == (410, 4)
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        {},
+        {"scope": "resource:ed-fi/students"},
+        {"scope": "document:1"},
+        {"scope": "partition:1-0"},
+        {"types": "CREATE,DELETE"},
+        {"resources": "ed-fi/students,ed-fi/schools"},
+        {"scope": "document:1", "types": "UPDATE", "resources": "ed-fi/students"},
+    ],
+)
+def test_a_token_alone_goes_on_with_what_it_was_made_with(client: TestClient, db: dj.Journal, chosen: dict[str, str]) -> None:
+    write(db, document(STUDENT, 1), document(SCHOOL, 1), document(PLAN, 1))
+    write(db, document(STUDENT, 1, body={"n": 1}), document(SCHOOL, 1, body={"n": 1}), document(PLAN, 1, body={"n": 1}))
+    expected = versions(page(client, **chosen))
+    found, asked = [], {**chosen, "limit": "1"}
+    while not (got := page(client, **asked))["idle"]:
+        found += versions(got)
+        assert page(client, **chosen, limit=1, token=got["token"])["events"] == page(client, limit=1, token=got["token"])["events"]
+        asked = {"token": got["token"], "limit": "1"}
+    assert found == expected
+    other = {"scope": "resource:ed-fi/graduationPlans"}
+    answer = client.get("/feed", params={"token": got["token"], **other})
+    assert (answer.status_code, answer.json()["parameter"]) == (400, "token")
+
+
+def test_a_token_alone_gives_no_more_than_the_bearer_may_read(client: TestClient, db: dj.Journal) -> None:
+    write(db, document(STUDENT, 1), document(SCHOOL, 1))
+    mine = page(client, resources="ed-fi/students")["token"]
+    assert client.get("/feed", params={"token": mine}, headers=bearer(STUDENTS)).status_code == 200
+    for chosen in ({}, {"resources": "ed-fi/students,ed-fi/schools"}, {"scope": "resource:ed-fi/schools"}):
+        theirs = page(client, **chosen)["token"]
+        assert client.get("/feed", params={"token": theirs}, headers=bearer(STUDENTS)).status_code == 403, chosen
+
+
+def test_a_filter_that_is_too_long_for_a_token_is_repeated(client: TestClient, db: dj.Journal) -> None:
+    names = [f"Ed-Fi/Resource{'x' * 60}{n}/5.2.0" for n in range(45)]
+    with db.write() as tx:
+        tx.upsert_many([dj.Document(dj.ResourceKey.parse(name), {"id": n}) for n, name in enumerate(names)])
+    chosen = {"resources": ",".join(names)}
+    got = page(client, **chosen, limit=40)
+    assert versions(page(client, **chosen, token=got["token"])) == [41, 42, 43, 44, 45]
+    answer = client.get("/feed", params={"token": got["token"]})
+    assert (answer.status_code, "another filter" in answer.json()["detail"]) == (400, True)
 
 
 def test_a_token_for_some_resources_has_to_name_them(client: TestClient, db: dj.Journal) -> None:

@@ -6,15 +6,19 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
 
 import httpx
+import msgspec
 import pytest
 
 import dmsjournal as dj
-from dmsjournal.embedded import EmbeddedPostgres
-from dmsjournal.migrating import upgrade
+from dmsjournal.schema.migrate import upgrade
+from dmsjournal.testing.embedded import EmbeddedPostgres
+from tests.acceptance.proxy import Proxy
 from tests.helpers import STUDENT, document, write
-from tests.http.conftest import READ, Process, Running, bearer, settings_of, until
+from tests.http.conftest import READ, READ_TOKEN, Process, Running, bearer, settings_of, until
 from tests.http.sse import Events
 
 
@@ -142,7 +146,7 @@ def test_clients_of_a_service_that_is_killed_miss_nothing(process: Process, db: 
                 time.sleep(0.05)
                 continue
             polled.extend(event["sequence"] for event in found["events"])
-            after = found["latest_sequence"]
+            after = found["next_sequence"]
 
     threads = [threading.Thread(target=work) for work in (change, stream, poll)]
     with httpx.Client(timeout=20) as client:
@@ -159,3 +163,26 @@ def test_clients_of_a_service_that_is_killed_miss_nothing(process: Process, db: 
     expected = list(range(1, db.versions().newest + 1))
     assert streamed == expected
     assert polled == expected
+
+
+def test_a_service_ends_while_its_database_is_frozen(url: str, db: dj.Journal, tmp_path: Path) -> None:
+    """The race: a request and the look at the horizon hold threads that do not come back. Each of two steps has a grace of 10 s."""
+    tokens = tmp_path / "tokens.json"
+    tokens.touch(mode=0o600)
+    tokens.write_bytes(msgspec.json.encode([READ_TOKEN]))
+    with Proxy(url) as proxy:
+        process = Process(proxy.url, tokens)
+        process.start()
+        try:
+            headers = {"authorization": f"Bearer {READ}"}
+            assert httpx.get(f"{process.url}/changefeed", headers=headers).status_code == 200
+            proxy.freeze()
+            with suppress(httpx.ReadTimeout):
+                httpx.get(f"{process.url}/changefeed", headers=headers, timeout=0.5)
+            assert process.process is not None
+            process.process.send_signal(signal.SIGTERM)
+            assert process.process.wait(25) == 0
+        finally:
+            assert process.process is not None
+            if process.process.poll() is None:
+                process.process.kill()

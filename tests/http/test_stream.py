@@ -36,7 +36,7 @@ def test_a_stream_without_keep_alive_gives_what_is_there_and_ends(running: Runni
     write(db, document(STUDENT, 1, body={"a": "b\nc"}), document(SCHOOL, 1))
     with streaming(running, keep_alive=False) as events:
         first, second = events
-    assert (first.type, first.id, first.data["sequence"], first.data["value"]) == ("change", "1", 1, {"a": "b\nc"})
+    assert (first.type, first.id, first.data["sequence"], first.data["value"]) == ("message", "1", 1, '{"a":"b\\nc"}')
     assert (second.id, second.data["key"].split(":")[0]) == ("2", "schools")
 
 
@@ -157,7 +157,7 @@ def test_a_long_poll_ends_at_once_and_a_page_finishes_when_the_service_ends(
         running.stop()
         poll.join(10)
         page.join(10)
-    assert answers["poll"].json() == {"events": [], "count": 0, "latest_sequence": 1}
+    assert answers["poll"].json() == {"events": [], "count": 0, "latest_sequence": 1, "next_sequence": 1, "oldest_sequence": 1}
     assert answers["page"].json()["count"] == 1
 
 

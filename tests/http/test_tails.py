@@ -10,10 +10,10 @@ import pytest
 
 from dmsjournal.errors import Unavailable
 from dmsjournal.http import tails
-from dmsjournal.http.reading import EventPage, Selection, Sent
-from dmsjournal.http.sharing import Fresh, Recent
+from dmsjournal.http.event_pages import EventPage, Selection, Sent
+from dmsjournal.http.horizon_watch import Waker
+from dmsjournal.http.single_flight import Fresh, Recent
 from dmsjournal.http.tails import Tails
-from dmsjournal.http.waking import Waker
 
 ALL = Selection()
 
@@ -28,7 +28,7 @@ class Journal:
     def versions(self) -> list[int]:
         return [v for version in range(1, self.newest + 1) if version % 3 for v in [version] * (2 if version % 7 == 0 else 1)]
 
-    async def read(self, after: int, selection: Selection, limit: int, as_text: bool) -> EventPage:
+    async def read(self, after: int, selection: Selection, limit: int) -> EventPage:
         self.reads += 1
         horizon, versions = self.newest, self.versions()
         await asyncio.sleep(0)
@@ -60,7 +60,7 @@ def test_whoever_follows_in_whatever_way_gets_each_event_once(seed: int, monkeyp
                 await asyncio.sleep(0.002)  # slow
             at = journal.newest
             if at > after:
-                page = await found.page(after, ALL, chance.randrange(1, 9), False, at)
+                page = await found.page(after, ALL, chance.randrange(1, 9), at)
                 assert page.latest > after, "no progress"
                 assert page.latest <= page.horizon <= journal.newest
                 seen += [event.sequence for event in page.events]
@@ -86,7 +86,7 @@ def test_a_place_above_the_horizon_is_asked_of_the_database() -> None:
     journal = Journal()
     journal.newest = 3
     found = Tails(journal.read)
-    asyncio.run(found.page(5, ALL, 10, False, 3))
+    asyncio.run(found.page(5, ALL, 10, 3))
     assert journal.reads == 1
 
 
@@ -191,3 +191,28 @@ def test_a_look_for_one_does_not_wake_all() -> None:
         running.cancel()
 
     asyncio.run(run())
+
+
+def test_a_look_that_takes_long_is_taken_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """SQL Server looks through all locks of the instance for a horizon: looking without rest would be its only work."""
+    clock, rests = [0.0], []
+
+    async def newest() -> int:
+        clock[0] += 0.2
+        return 0
+
+    async def rest(seconds: float) -> None:
+        rests.append(seconds)
+        waker.stop()
+
+    waker = Waker(newest, 0.01, lambda: None)
+
+    async def run() -> None:
+        monkeypatch.setattr("dmsjournal.http.horizon_watch.time.monotonic", lambda: clock[0])
+        monkeypatch.setattr("dmsjournal.http.horizon_watch.asyncio.sleep", rest)
+        waiting, running = asyncio.create_task(waker.beyond(4, 60)), asyncio.create_task(waker.run())
+        await waiting
+        running.cancel()
+
+    asyncio.run(run())
+    assert rests[0] == pytest.approx(2.0)

@@ -130,5 +130,45 @@ _SHAPES = (
         "ResourceKeyId",
         ("3", "7"),
     ),
+    # Ed-Fi's published design: journals of its own with names, and the trigger that writes them for each row.
+    Shape(
+        "published",
+        (
+            "CREATE SEQUENCE dms.ChangeVersionSequence AS bigint START WITH 1 INCREMENT BY 1",
+            f"""CREATE TABLE dms.Document (DocumentId bigint GENERATED ALWAYS AS IDENTITY, DocumentUuid uuid NOT NULL
+                DEFAULT gen_random_uuid() UNIQUE, {NAMES}, {TOKENS.replace("DEFAULT 0", "DEFAULT nextval('dms.ChangeVersionSequence')")},
+                CreatedAt timestamptz NOT NULL DEFAULT now(), CONSTRAINT PK_Document PRIMARY KEY (DocumentId))""",
+            """CREATE TABLE dms.ReferenceEdge (ParentDocumentId bigint NOT NULL REFERENCES dms.Document (DocumentId) ON DELETE CASCADE,
+                ChildDocumentId bigint NOT NULL REFERENCES dms.Document (DocumentId) ON DELETE NO ACTION,
+                IsIdentityComponent boolean NOT NULL DEFAULT false, CreatedAt timestamptz NOT NULL DEFAULT now(),
+                CONSTRAINT PK_ReferenceEdge PRIMARY KEY (ParentDocumentId, ChildDocumentId))""",
+            f"""CREATE TABLE dms.DocumentChangeEvent (ChangeVersion bigint NOT NULL,
+                DocumentId bigint NOT NULL REFERENCES dms.Document (DocumentId) ON DELETE CASCADE, {NAMES},
+                CreatedAt timestamptz NOT NULL DEFAULT now(), CONSTRAINT PK_DocumentChangeEvent PRIMARY KEY (ChangeVersion, DocumentId))""",
+            """CREATE INDEX IX_DocumentChangeEvent_Resource ON dms.DocumentChangeEvent
+                (ProjectName, ResourceName, ResourceVersion, ChangeVersion, DocumentId)""",
+            """CREATE TABLE dms.IdentityChangeEvent (EventId bigserial, ChangeVersion bigint NOT NULL,
+                DocumentId bigint NOT NULL REFERENCES dms.Document (DocumentId) ON DELETE CASCADE,
+                CreatedAt timestamptz NOT NULL DEFAULT now(), CONSTRAINT PK_IdentityChangeEvent PRIMARY KEY (ChangeVersion, DocumentId))""",
+            """CREATE FUNCTION dms.trg_document_change_events() RETURNS trigger LANGUAGE plpgsql AS $$
+                BEGIN
+                    IF TG_OP = 'INSERT' OR NEW.ContentVersion <> OLD.ContentVersion OR NEW.IdentityVersion <> OLD.IdentityVersion THEN
+                        INSERT INTO dms.DocumentChangeEvent (ChangeVersion, DocumentId, ProjectName, ResourceName, ResourceVersion)
+                        VALUES (greatest(NEW.ContentVersion, NEW.IdentityVersion), NEW.DocumentId, NEW.ProjectName, NEW.ResourceName,
+                                NEW.ResourceVersion);
+                    END IF;
+                    IF TG_OP = 'INSERT' OR NEW.IdentityVersion <> OLD.IdentityVersion THEN
+                        INSERT INTO dms.IdentityChangeEvent (ChangeVersion, DocumentId) VALUES (NEW.IdentityVersion, NEW.DocumentId);
+                    END IF;
+                    RETURN NEW;
+                END $$""",
+            """CREATE TRIGGER TR_Document_ChangeEvents AFTER INSERT OR UPDATE ON dms.Document
+                FOR EACH ROW EXECUTE FUNCTION dms.trg_document_change_events()""",
+        ),
+        "ProjectName, ResourceName, ResourceVersion",
+        ("'Ed-Fi', 'Student', '5.2.0'", "'Ed-Fi', 'Plan', '5.2.0'"),
+        "ContentVersion = nextval('dms.ChangeVersionSequence')",
+        "IdentityVersion = nextval('dms.ChangeVersionSequence')",
+    ),
 )
 SHAPES = {shape.name: shape for shape in _SHAPES}

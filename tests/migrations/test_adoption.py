@@ -2,6 +2,7 @@
 
 # ruff: noqa: E501  # statements and messages, each in one line
 
+import logging
 import random
 import re
 import signal
@@ -11,19 +12,23 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import psycopg
 import pytest
 import sqlalchemy as sa
 from sqlalchemy import exc
 from typer.testing import CliRunner
 
 import dmsjournal as dj
-from dmsjournal import adopting, cli, migrating, statements
+from dmsjournal import cli
+from dmsjournal.database import sql
+from dmsjournal.schema import adopt as adoptions
+from dmsjournal.schema import migrate
 from tests.adoptions import Copy, adopt, interrupting, run_until, start, writing
-from tests.helpers import catalog, commit, drawn, expected_changes, stamps
+from tests.helpers import catalog, commit, drawn, expected_changes, in_psycopg, stamps
 from tests.migrations.shapes import SHAPES, Shape
 
 THEIRS = re.compile(
-    r"theirs|theirview|their_function|body|note|projectname|resourcename|resourceversion|resource_names|document_names|signal_content|document_content",
+    r"theirs|theirview|their_function|body|note|projectname|resourcename|resourceversion|resource_names|document_names|signal_content|document_content|before_adoption|pg.dropped|trg_document_change_events",
     re.I,
 )
 
@@ -36,14 +41,16 @@ def one_now(names: Iterable[str]) -> list[Any]:
 shapes = pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 
 
-def unordered(found: dict[str, list[tuple[Any, ...]]]) -> dict[str, set[str]]:
+def unordered(found: dict[str, list[tuple[Any, ...]]], *, with_defaults: bool = True) -> dict[str, set[str]]:
     """A catalog without the columns' positions."""
-    return {name: {repr(row[:1] + row[2:] if name == "columns" else row) for row in rows} for name, rows in found.items()}
+    end = None if with_defaults else -1
+    return {name: {repr(row[:1] + row[2:end] if name == "columns" else row) for row in rows} for name, rows in found.items()}
 
 
-def assert_as_installed(admin: sa.Connection, fresh: sa.Connection) -> None:
-    """The schema is a fresh installation's, apart from what is theirs."""
-    expected, found = unordered(catalog(fresh)), unordered(catalog(admin))
+def assert_as_installed(admin: sa.Connection, fresh: sa.Connection, shape: Shape | None = None) -> None:
+    """The schema is a fresh installation's, apart from what is theirs: the published shape has other defaults."""
+    with_defaults = shape is None or shape.name != "published"
+    expected, found = (unordered(catalog(each), with_defaults=with_defaults) for each in (fresh, admin))
     assert expected.keys() == found.keys()
     for name in expected:
         assert not expected[name] - found[name], name
@@ -51,7 +58,7 @@ def assert_as_installed(admin: sa.Connection, fresh: sa.Connection) -> None:
 
 
 def faults(admin: sa.Connection) -> list[Any]:
-    return list(commit(admin, statements.text_of("postgres", "queries/adopt_faults")))
+    return list(commit(admin, sql.text_of("postgres", "queries/schema/adopt_faults")))
 
 
 def assert_sound(url: str, admin: sa.Connection) -> None:
@@ -86,13 +93,13 @@ def test_adopted_tables_are_those_of_a_fresh_installation(
     kept = "SELECT DocumentId, ContentVersion, IdentityVersion FROM dms.Document WHERE ContentVersion > 0 ORDER BY DocumentId"
     versions = commit(admin, kept) if "versions" in shape.name else []
     adoption = adopt(empty)
-    assert adoption.revision == migrating.newest()
-    assert_as_installed(admin, fresh)
+    assert adoption.revision == migrate.newest()
+    assert_as_installed(admin, fresh, shape)
     assert commit(admin, "SELECT DocumentId, DocumentUuid FROM dms.Document ORDER BY 1") == rows
     assert set(versions) <= set(commit(admin, kept))
     assert len(versions) == {"versions and names": 40, "versions and ids": 20}.get(shape.name, 0)
     assert_sound(empty, admin)
-    assert adopt(empty) == adopting.Adoption([], [], migrating.newest())
+    assert adopt(empty) == adoptions.Adoption([], [], migrate.newest())
 
 
 @pytest.mark.acceptance("54")
@@ -102,12 +109,12 @@ def test_adopted_tables_outlive_a_removal_and_are_taken_up_again(empty: str, adm
     shape.fill(admin)
     adopt(empty)
     adopted, documents = catalog(admin), commit(admin, "SELECT * FROM dms.Document ORDER BY DocumentId")
-    migrating.downgrade(empty, "base")
-    migrating.upgrade(empty)
+    migrate.downgrade(empty, "base")
+    migrate.upgrade(empty)
     assert catalog(admin) == adopted
     assert commit(admin, "SELECT * FROM dms.Document ORDER BY DocumentId") == documents
     assert_sound(empty, admin)
-    migrating.downgrade(empty, "base")
+    migrate.downgrade(empty, "base")
     commit(admin, shape.insert(0))  # nobody stamps it
     reached = drawn(admin)
     adopt(empty)  # as well as upgrade
@@ -174,12 +181,30 @@ def test_a_column_of_theirs_can_be_content(empty: str, admin: sa.Connection) -> 
         commit(admin, f"UPDATE dms.Document SET {shape.content} WHERE DocumentId = 2")
         commit(admin, "UPDATE dms.Document SET Body = Body WHERE DocumentId = 4")
         assert [c.document_id for of in journal.resources() for c in journal.changes(of, dj.Window(before + 1))] == [2]
-        migrating.downgrade(empty, "base")
+        migrate.downgrade(empty, "base")
         commit(
             admin, f"UPDATE dms.Document SET {shape.content} WHERE DocumentId = 6"
         )  # nobody stamps it, and it is known to have none
-        migrating.upgrade(empty)
+        migrate.upgrade(empty)
         assert_sound(empty, admin)
+
+
+@pytest.mark.acceptance("83")
+def test_content_is_compared_as_it_is_and_not_as_a_session_prints_it(empty: str, admin: sa.Connection) -> None:
+    """With `extra_float_digits = -15`, 1.1 and 1.1000000000000003 are one text; `json` has no equality operator."""
+    SHAPES["bare"].create(admin)
+    commit(admin, "ALTER TABLE dms.Document ADD COLUMN Weight float8 DEFAULT 1.1, ADD COLUMN Note json DEFAULT '{}'")
+    SHAPES["bare"].fill(admin)
+    adopt(empty, content_columns=["Weight", "Note"])
+    with dj.connect(empty) as journal:
+        before = journal.versions().newest
+        commit(
+            admin, "SET LOCAL extra_float_digits = -15; UPDATE dms.Document SET Weight = 1.1000000000000003 WHERE DocumentId = 2"
+        )
+        commit(admin, "UPDATE dms.Document SET Note = NULL WHERE DocumentId = 4")
+        commit(admin, "UPDATE dms.Document SET Weight = 1.1, Note = '{}' WHERE DocumentId = 6")
+        changed = [c.document_id for of in journal.resources() for c in journal.changes(of, dj.Window(before + 1))]
+        assert sorted(changed) == [2, 4]
 
 
 def test_versions_that_are_no_stamps_are_replaced_where_it_is_asked_for(empty: str, admin: sa.Connection) -> None:
@@ -294,6 +319,24 @@ SPOILED = {
         "INSERT INTO dms.DocumentCache VALUES (999, '{}', 'x', now(), 0)",
         "1 bodies are of no document, such as 999.*DELETE FROM dms.DocumentCache",
     ),
+    "an index of theirs by a name that is ours": (
+        "CREATE INDEX IX_DocumentDeleteEvent_Resource ON dms.Theirs (DocumentId)",
+        "index dms.ix_documentdeleteevent_resource: the name is needed",
+    ),
+    "a key of theirs by a name that is ours": (
+        "ALTER TABLE dms.Theirs ADD CONSTRAINT PK_DocumentChangeEvent PRIMARY KEY (DocumentId)",
+        "index dms.pk_documentchangeevent: the name is needed",
+    ),
+    "a sequence by a name that is ours": ("CREATE SEQUENCE dms.KeyChangeEvent", "dms.keychangeevent: the name is needed"),
+    "a trigger elsewhere that writes a journal of theirs": (
+        "CREATE FUNCTION dms.theirs() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN INSERT INTO dms.DocumentChangeEvent VALUES (1); RETURN NEW; END';"
+        " CREATE TRIGGER theirs BEFORE UPDATE ON dms.Theirs FOR EACH ROW EXECUTE FUNCTION dms.theirs()",
+        r"trigger theirs on dms.theirs: its function dms.theirs\(\) names a journal of dms.*it would fail",
+    ),
+    "a name that a journal of theirs would be kept under": (
+        "CREATE TABLE dms.DocumentChangeEvent (ChangeVersion bigint, DocumentId bigint); CREATE VIEW dms.documentchangeevent_before_adoption AS SELECT 1",
+        "dms.documentchangeevent_before_adoption: dms.documentchangeevent is to be kept under this name",
+    ),
     "a rule": (
         "CREATE RULE theirs AS ON UPDATE TO dms.Document DO INSTEAD NOTHING",
         "dms.document: rule theirs rewrites statements.*DROP RULE theirs",
@@ -304,6 +347,152 @@ SPOILED = {
         "DROP EXPRESSION",
     ),
 }
+
+
+def test_their_journals_and_trigger_are_replaced_and_kept(empty: str, admin: sa.Connection) -> None:
+    shape = SHAPES["published"]
+    shape.create(admin)
+    shape.fill(admin, documents=4, edges=2)
+    of_theirs = "SELECT count(*), max(ChangeVersion) FROM dms.documentchangeevent{}"
+    [before] = commit(admin, of_theirs.format(""))
+    noted = {str(note) for note in adopt(empty, dry_run=True).notes}
+    assert any(re.search(r"dms.documentchangeevent: it is kept as dms.documentchangeevent_before_adoption", each) for each in noted)
+    assert any(re.search(r"trigger tr_document_changeevents .*is disabled when ours come", each) for each in noted)
+    run_until(empty, "bring the triggers: from here on every write is journaled")
+    commit(admin, shape.insert(0))  # their trigger still writes their journal
+    run_until(empty, "let readers in")
+    commit(admin, shape.insert(1))
+    commit(admin, f"UPDATE dms.Document SET {shape.content} WHERE DocumentId = 1")
+    adopt(empty)
+    commit(admin, "DELETE FROM dms.ReferenceEdge; DELETE FROM dms.Document WHERE DocumentId = 2")
+    assert commit(admin, of_theirs.format("_before_adoption")) == [(before[0] + 1, before[1] + 2)]
+    assert commit(admin, "SELECT count(*) FROM pg_trigger WHERE tgname = 'tr_document_changeevents'") == [(0,)]
+    assert_sound(empty, admin)
+    with dj.connect(empty) as journal:
+        assert journal.verify().is_clean
+
+
+QUOTED = (
+    """CREATE SCHEMA dms; CREATE SEQUENCE "dms"."ChangeVersionSequence"; CREATE TABLE "dms"."ResourceKey" ("ResourceKeyId" smallint PRIMARY KEY,
+        "ProjectName" varchar(256) NOT NULL, "ResourceName" varchar(256) NOT NULL, "ResourceVersion" varchar(64) NOT NULL);
+    INSERT INTO "dms"."ResourceKey" VALUES (1, 'Ed-Fi', 'Student', '5.2.0');
+    CREATE TABLE "dms"."Document" ("DocumentId" bigint GENERATED ALWAYS AS IDENTITY NOT NULL, "DocumentUuid" uuid NOT NULL,
+        "ResourceKeyId" smallint NOT NULL REFERENCES "dms"."ResourceKey" ("ResourceKeyId"), "CreatedByOwnershipTokenId" smallint NULL,
+        "ContentVersion" bigint NOT NULL DEFAULT nextval('"dms"."ChangeVersionSequence"'),
+        "IdentityVersion" bigint NOT NULL DEFAULT nextval('"dms"."ChangeVersionSequence"'),
+        "ContentLastModifiedAt" timestamptz NOT NULL DEFAULT now(), "IdentityLastModifiedAt" timestamptz NOT NULL DEFAULT now(),
+        "CreatedAt" timestamptz NOT NULL DEFAULT now(), CONSTRAINT "PK_Document" PRIMARY KEY ("DocumentId"));
+    ALTER TABLE "dms"."Document" ADD CONSTRAINT "UX_Document_DocumentUuid" UNIQUE ("DocumentUuid");
+    CREATE TABLE "dms"."DocumentChangeEvent" ("ChangeVersion" bigint, "DocumentId" bigint REFERENCES "dms"."Document" ON DELETE CASCADE);
+    CREATE SCHEMA "edfi"; CREATE TABLE "edfi"."Student" ("DocumentId" bigint PRIMARY KEY REFERENCES "dms"."Document" ON DELETE CASCADE)""",
+    """CREATE FUNCTION "dms"."TF_Document_Journal"() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        INSERT INTO "dms"."DocumentChangeEvent" VALUES (NEW."ContentVersion", NEW."DocumentId"); RETURN NEW; END $$""",
+    """CREATE TRIGGER "TR_Document_Journal" AFTER INSERT OR UPDATE OF "ContentVersion" ON "dms"."Document"
+        FOR EACH ROW EXECUTE FUNCTION "dms"."TF_Document_Journal"()""",
+)  # as the DDL of the Ed-Fi Data Management Service makes them
+INSERT_QUOTED = (
+    """INSERT INTO "dms"."Document" ("DocumentUuid", "ResourceKeyId") VALUES (gen_random_uuid(), 1) RETURNING "DocumentId\""""
+)
+
+
+def test_names_with_capitals_are_found_and_folded_as_the_refusal_tells(empty: str, admin: sa.Connection) -> None:
+    for statement in QUOTED:
+        commit(admin, statement)
+    commit(admin, INSERT_QUOTED)
+    with pytest.raises(dj.MigrationRefused, match="run dmsjournal adopt"):
+        migrate.upgrade(empty)
+    with pytest.raises(dj.AdoptionRefused) as refused:
+        adopt(empty, dry_run=True)
+    told = {each.subject: each for each in refused.value.obstacles}
+    assert set(told) == {'dms."Document"', 'dms."ResourceKey"', 'trigger "TR_Document_Journal" on dms."Document"'}
+    assert (
+        'its name has capitals, and the journal takes dms.document and so have its columns "DocumentId"'
+        in told['dms."Document"'].found
+    )
+    commit(admin, 'DROP TRIGGER "TR_Document_Journal" ON "dms"."Document"')
+    for subject in ('dms."Document"', 'dms."ResourceKey"'):
+        [statements] = re.findall("BEGIN; (.*)COMMIT;", told[subject].remedy)
+        commit(admin, statements)
+    [(written,)] = commit(admin, INSERT_QUOTED)  # as their program does, by the view
+    adopt(empty)
+    with dj.connect(empty) as journal:
+        before = journal.versions().newest
+        [(inserted,)] = commit(admin, INSERT_QUOTED)
+        commit(admin, f'INSERT INTO "edfi"."Student" VALUES ({inserted}); DELETE FROM "dms"."Document" WHERE "DocumentId" = 1')
+        commit(admin, f'UPDATE "dms"."Document" SET "ContentVersion" = "ContentVersion" + 1 WHERE "DocumentId" = {written}')
+        student, window = dj.ResourceKey("Ed-Fi", "Student", "5.2.0"), dj.Window(before + 1)
+        assert [change.document_id for change in journal.changes(student, window)] == [inserted, written]
+        assert [delete.document_id for delete in journal.deletes(student, window)] == [1]
+        assert journal.verify().is_clean
+
+
+def test_columns_with_capitals_are_found_where_their_table_has_none(empty: str, admin: sa.Connection) -> None:
+    shape = SHAPES["bare"]
+    shape.create(admin)
+    shape.fill(admin)
+    commit(admin, 'ALTER TABLE dms.Document RENAME documentuuid TO "DocumentUuid"')
+    with pytest.raises(dj.AdoptionRefused) as refused:
+        adopt(empty)
+    [told] = refused.value.obstacles
+    assert (told.subject, told.found) == ("dms.document", 'capitals are in the names of its columns "DocumentUuid"')
+    commit(admin, re.findall("BEGIN; (.*)COMMIT;", told.remedy)[0])
+    adopt(empty)
+
+
+BEFORE, AFTER = "bring the triggers: from here on every write is journaled", "let readers in"
+
+
+@pytest.mark.parametrize("step", [BEFORE, "stamp and journal all documents", AFTER])
+@shapes
+def test_an_adoption_goes_back(empty: str, admin: sa.Connection, fresh: sa.Connection, shape: Shape, step: str) -> None:
+    """As far as their programs notice: their columns, their nulls, their edges in any order, their journals."""
+    shape.create(admin)
+    shape.fill(admin)
+    columns = "SELECT attrelid::regclass::text, attname, attnotnull FROM pg_attribute AS a JOIN pg_class AS c ON c.oid = attrelid"
+    columns += " WHERE relnamespace = 'dms'::regnamespace AND relkind = 'r' AND attnum > 0 AND NOT attisdropped ORDER BY 1, 2"
+    triggers = "SELECT tgname, tgenabled FROM pg_trigger WHERE NOT tgisinternal ORDER BY 1"
+    routines = "SELECT proname FROM pg_proc WHERE pronamespace = 'dms'::regnamespace ORDER BY 1"
+    before = [commit(admin, each) for each in (columns, triggers, routines)]
+    run_until(empty, step)
+    notes = adoptions.abandon(empty)
+    assert any("stay so" in note.found for note in notes)
+    lacking = {note.subject for note in notes if "it has no event of what was written" in note.found}
+    is_switched = step != BEFORE and shape.name == "published"
+    assert lacking == ({"dms.documentchangeevent", "dms.identitychangeevent"} if is_switched else set())
+    assert [commit(admin, each) for each in (columns, triggers, routines)] == before
+    with dj.connect(empty) as journal, pytest.raises(dj.NotInstalled) as refused:
+        journal.versions()
+    assert refused.value.command == "upgrade"
+    for resource in (0, 1):
+        commit(admin, shape.insert(resource))
+    if shape.name != "ids":
+        commit(admin, f"UPDATE dms.Document SET {shape.content}")
+    adopt(empty)
+    assert_as_installed(admin, fresh, shape)
+    assert_sound(empty, admin)
+    with pytest.raises(dj.MigrationRefused, match="no adoption is on its way"):
+        adoptions.abandon(empty)
+
+
+def test_a_step_that_fails_says_what_was_done_and_the_ways_out(empty: str, admin: sa.Connection) -> None:
+    shape = SHAPES["ids"]
+    shape.create(admin)
+    shape.fill(admin)
+    seen = []
+
+    def spoil(step: adoptions.AdoptionStep, rows: int) -> None:
+        seen.append(step.name)
+        if step.name.startswith("build index ux_document_documentuuid"):
+            commit(admin, "UPDATE dms.Document SET DocumentUuid = (SELECT DocumentUuid FROM dms.Document WHERE DocumentId = 1)")
+
+    with pytest.raises(dj.AdoptionStopped, match=r"could not create unique index.*adopt` again.*--abandon") as stopped:
+        adopt(empty, progress=spoil)
+    assert stopped.value.step == seen[-1]
+    assert stopped.value.done == len(dict.fromkeys(seen)) - 1 > 5
+    assert "nothing was changed" not in str(stopped.value)
+    commit(admin, "UPDATE dms.Document SET DocumentUuid = gen_random_uuid()")
+    adopt(empty)
+    assert_sound(empty, admin)
 
 
 @pytest.mark.acceptance("57")
@@ -448,7 +637,7 @@ def test_ids_go_on_above_what_a_sequence_of_somebody_else_has_given(empty: str, 
     commit(admin, "ALTER TABLE dms.Document ALTER COLUMN DocumentId SET DEFAULT nextval('public.theirs')")
     commit(admin, shape.insert(0))
     commit(admin, "DELETE FROM dms.Document")  # an id that was given is not given again
-    assert "its default draws from theirs" in str(adopt(empty, dry_run=True).notes[0])
+    assert "its default draws from public.theirs" in str(adopt(empty, dry_run=True).notes[0])
     adopt(empty)
     assert commit(admin, shape.insert(0) + " RETURNING DocumentId") == [(1001,)]
 
@@ -472,7 +661,7 @@ def test_adopted_journals_in_parts(empty: str, admin: sa.Connection) -> None:
     shape.create(admin)
     shape.fill(admin)
     adopt(empty)
-    migrating.upgrade(empty, options=["partitions"])
+    migrate.upgrade(empty, options=["partitions"])
     with dj.connect(empty) as journal:
         journal.partitions.ensure(versions=30, ahead=2)
         copy = Copy(journal)
@@ -504,7 +693,7 @@ def test_all_that_is_in_the_way_comes_in_one_list(empty: str, admin: sa.Connecti
     for name in several:
         commit(admin, SPOILED[name][0])
     printed = CliRunner().invoke(cli.app, ["adopt", "--url", empty])
-    assert printed.exit_code == 1
+    assert printed.exit_code == 5
     assert len(printed.stderr.splitlines()) == len(several) + 1
     assert printed.stderr.endswith("5 in the way of the adoption\n")
     for name in several:
@@ -538,15 +727,17 @@ def test_a_role_that_does_not_own_the_tables_is_refused(empty: str, admin: sa.Co
         for table in ("Document", "ReferenceEdge", "ResourceKey"):
             commit(admin, f"ALTER TABLE dms.{table} OWNER TO adopter")
         commit(admin, "REVOKE CREATE ON SCHEMA dms FROM adopter")
-        with pytest.raises(dj.AdoptionRefused, match=r"role adopter may not create anything there. GRANT CREATE ON SCHEMA dms"):
+        with pytest.raises(dj.AdoptionRefused, match=r"^1 in the way.*schema dms: role adopter does not own it"):
             adopt(adopter, dry_run=True)
+        with pytest.raises(dj.AdoptionRefused, match=r"role adopter may not create anything there. GRANT CREATE ON SCHEMA dms"):
+            adopt(adopter, dry_run=True, trust=["schema dms"])
         for missing in ("TEMPORARY ON DATABASE", "USAGE ON SCHEMA"):
             named = sa.make_url(empty).database if "DATABASE" in missing else "dms"
             commit(admin, f"REVOKE {missing} {named} FROM PUBLIC, adopter")
             with pytest.raises(
                 dj.DatabaseRefused, match=r"permission denied .*as the role that owns dms.Document; GRANT USAGE.* TEMPORARY"
             ):
-                adopt(adopter, dry_run=True)
+                adopt(adopter, dry_run=True, trust=["schema dms"])
             commit(admin, f"GRANT {missing} {named} TO adopter")
     finally:
         commit(admin, "DROP OWNED BY adopter; DROP ROLE adopter")
@@ -555,7 +746,7 @@ def test_a_role_that_does_not_own_the_tables_is_refused(empty: str, admin: sa.Co
 def test_without_documents_there_is_nothing_to_adopt(empty: str, admin: sa.Connection) -> None:
     with pytest.raises(dj.MigrationRefused, match=r"no dms\.Document to adopt.*Run dmsjournal upgrade"):
         adopt(empty)
-    migrating.upgrade(empty, "0003")
+    migrate.upgrade(empty, "0003")
     with pytest.raises(dj.MigrationRefused, match="at revision 0003"):
         adopt(empty)
 
@@ -564,8 +755,8 @@ def test_without_documents_there_is_nothing_to_adopt(empty: str, admin: sa.Conne
 def test_an_upgrade_names_the_adoption_where_the_documents_are_another_programs(empty: str, admin: sa.Connection) -> None:
     SHAPES["ids"].create(admin)
     with pytest.raises(dj.MigrationRefused, match=r"of another application: document, .*run dmsjournal adopt"):
-        migrating.upgrade(empty)
-    assert "dmsjournal adopt" in migrating.script()
+        migrate.upgrade(empty)
+    assert "dmsjournal adopt" in migrate.script()
 
 
 @pytest.mark.acceptance("56")
@@ -575,7 +766,7 @@ def test_an_upgrade_waits_for_the_end_of_an_adoption(empty: str, admin: sa.Conne
     shape.fill(admin)
     run_until(empty, "stamp and journal all documents")
     with pytest.raises(dj.MigrationRefused, match=r"adoption of dms.Document is on its way.*Run dmsjournal adopt"):
-        migrating.upgrade(empty)
+        migrate.upgrade(empty)
     with dj.connect(empty) as journal, pytest.raises(dj.NotInstalled, match="on its way: run `dmsjournal adopt"):
         journal.versions()  # no reader sees a journal that is not filled
     for arguments in (["verify"], ["fill", "max_dep_identity_version"], ["current"], ["downgrade", "base"]):
@@ -640,7 +831,7 @@ def test_only_one_adopts_at_a_time(empty: str, admin: sa.Connection) -> None:
     shape.fill(admin)
     refused: list[dj.Unavailable] = []
 
-    def adopt_too(step: adopting.Step, rows: int) -> None:
+    def adopt_too(step: adoptions.AdoptionStep, rows: int) -> None:
         if not refused:
             with pytest.raises(dj.Unavailable) as caught:
                 adopt(empty, tries=1)
@@ -648,6 +839,20 @@ def test_only_one_adopts_at_a_time(empty: str, admin: sa.Connection) -> None:
 
     adopt(empty, progress=adopt_too)
     assert "another adoption is on its way" in str(refused[0].__cause__ or refused[0])
+
+
+def test_who_adopts_is_named_after_a_second(empty: str, admin: sa.Connection, caplog: pytest.LogCaptureFixture) -> None:
+    SHAPES["ids"].create(admin)
+    with psycopg.connect(in_psycopg(empty), application_name="nightly", autocommit=True) as other:
+        other.execute("SELECT pg_advisory_lock(1146768492, 1)")
+        with (
+            caplog.at_level(logging.WARNING, "dmsjournal.adopt"),
+            pytest.raises(dj.Unavailable, match="another adoption") as refused,
+        ):
+            adopt(empty, tries=6)
+        named = f"another adoption is on its way: session {other.info.backend_pid} of postgres (nightly, on 127.0.0.1)"
+    assert [record.getMessage().startswith(named) for record in caplog.records] == [True]
+    assert named in str(refused.value)
 
 
 def test_no_lock_that_writers_wait_for_is_held_while_something_long_runs(empty: str, admin: sa.Connection) -> None:
@@ -677,7 +882,7 @@ class Held:
         self.seen: set[tuple[str, str]] = set()
         self.longest: dict[tuple[int, str], float] = {}
 
-    def during(self, step: adopting.Step) -> None:
+    def during(self, step: adoptions.AdoptionStep) -> None:
         self.step = step.name
 
 
@@ -730,7 +935,7 @@ def test_killed_after_every_few_steps_it_ends_as_if_it_had_not_been(
         assert process.returncode == -signal.SIGKILL, errors.decode()
     else:
         pytest.fail("it never came to its end")
-    assert_as_installed(admin, fresh)
+    assert_as_installed(admin, fresh, shape)
     assert_sound(empty, admin)
 
 
@@ -755,7 +960,7 @@ def test_killed_in_the_middle_of_a_statement_it_ends_as_if_it_had_not_been(
         _, errors = process.communicate()
         assert process.returncode in (0, -signal.SIGKILL), errors.decode()
     adopt(empty, batch_size=500)
-    assert_as_installed(admin, fresh)
+    assert_as_installed(admin, fresh, shape)
     assert_sound(empty, admin)
 
 
@@ -778,7 +983,7 @@ def test_an_index_that_a_killed_run_left_half_built_is_built_again(empty: str, a
     assert commit(admin, "SELECT count(*) FROM pg_index WHERE NOT indisvalid") == [(1,)]
     adopt(empty)
     assert commit(admin, "SELECT count(*) FROM pg_index WHERE NOT indisvalid") == [(0,)]
-    assert_as_installed(admin, fresh)
+    assert_as_installed(admin, fresh, shape)
 
 
 # Writers at work
@@ -837,7 +1042,7 @@ def test_writers_go_on_and_nothing_of_theirs_is_lost_or_seen_twice(
         copy.follow()
         for of, resource_key_id in journal.resources().items():
             assert copy.documents[of] == {c.document_id: c.change_version for c in expected_changes(admin, resource_key_id)}
-    assert_as_installed(admin, fresh)
+    assert_as_installed(admin, fresh, shape)
     assert_sound(empty, admin)
 
 
@@ -855,30 +1060,30 @@ def test_killed_while_writers_go_on(empty: str, admin: sa.Connection, fresh: sa.
             process.kill()
             process.communicate()
         adopt(empty, tries=300, lock_timeout="200ms")
-    assert_as_installed(admin, fresh)
+    assert_as_installed(admin, fresh, shape)
     assert_sound(empty, admin)
 
 
 RACES = {
     "an unstamped document changes before it is stamped": (
-        "adopt_stamps",
+        "schema/adopt_stamps",
         "UPDATE dms.Document SET ContentVersion = -5 WHERE DocumentId = 2",
     ),
     "a document changes before its event": (
-        "adopt_document_events",
+        "schema/adopt_document_events",
         "UPDATE dms.Document SET ContentVersion = -5 WHERE DocumentId = 2",
     ),
     "a child is renamed before its event": (
-        "adopt_identity_events",
+        "schema/adopt_identity_events",
         "UPDATE dms.Document SET IdentityVersion = -5 WHERE DocumentId = 1",
     ),
-    "a document goes before its event": ("adopt_document_events", "DELETE FROM dms.Document WHERE DocumentId = 40"),
+    "a document goes before its event": ("schema/adopt_document_events", "DELETE FROM dms.Document WHERE DocumentId = 40"),
     "an edge comes before the children's events": (
-        "adopt_identity_events",
+        "schema/adopt_identity_events",
         "INSERT INTO dms.ReferenceEdge (ParentDocumentId, ChildDocumentId) VALUES (3, 1), (5, 1)",
     ),
     "a pair of resources comes before it is looked for": (
-        "adopt_dependencies",
+        "schema/adopt_dependencies",
         "INSERT INTO dms.ReferenceEdge (ParentDocumentId, ChildDocumentId) VALUES (1, 2), (3, 4)",
     ),
 }
@@ -924,8 +1129,18 @@ def test_a_document_that_a_writer_stamps_first_is_stamped_once(
             waits.append(threading.Thread(target=lambda: (time.sleep(0.3), writer.commit())))
             waits[0].start()
 
-        interrupting(monkeypatch, "adopt_stamps", act)
+        interrupting(monkeypatch, "schema/adopt_stamps", act)
         adopt(empty)
         waits[0].join()
     assert commit(admin, "SELECT count(*) FROM dms.DocumentChangeEvent WHERE DocumentId = 2") == [(1,)]
     assert_sound(empty, admin)
+
+
+def test_a_log_has_a_line_for_each_step(empty: str, admin: sa.Connection) -> None:
+    """Where no terminal shows how far it is: cron, systemd, a pipe."""
+    SHAPES["bare"].create(admin)
+    SHAPES["bare"].fill(admin)
+    result = CliRunner().invoke(cli.app, ["adopt", "--url", empty])
+    told = [line for line in result.stderr.splitlines() if not line.startswith("note: ")]
+    assert result.stdout == f"revision={migrate.newest()} steps={len(told)}\n"
+    assert told[-1] == "let readers in"

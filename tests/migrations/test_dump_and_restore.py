@@ -1,8 +1,5 @@
 """A dump and what is restored from it (acceptance 58): pg_dump's search_path is empty, and transaction ids may come again."""
 
-import os
-import re
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,8 +7,9 @@ import pytest
 import sqlalchemy as sa
 
 import dmsjournal as dj
-from dmsjournal import migrating
-from dmsjournal.embedded import EmbeddedPostgres
+from dmsjournal.schema import migrate
+from dmsjournal.testing.embedded import EmbeddedPostgres
+from tests.adoptions import adopt
 from tests.helpers import (
     PLAN,
     SCHOOL,
@@ -29,6 +27,7 @@ from tests.helpers import (
     unjournaled,
     write,
 )
+from tests.older import other_binaries
 
 
 @pytest.fixture(params=["plain", "custom", "plain with partitions", "custom with partitions"])
@@ -36,7 +35,7 @@ def restored(request: pytest.FixtureRequest, journal: dj.Journal, url: str, empt
     """The URL of a database that holds a dump of the one of `journal`."""
     form, _, options = request.param.partition(" with ")
     if options:
-        migrating.upgrade(url, options=[options])
+        migrate.upgrade(url, options=[options])
         journal.partitions.ensure(versions=4, ahead=1)
     student = document(STUDENT, 1, body={"name": "Ñandú"})
     write(journal, student, document(PLAN, 1, student), document(SCHOOL, 1), document(SCHOOL, 2))
@@ -50,6 +49,49 @@ def restored(request: pytest.FixtureRequest, journal: dj.Journal, url: str, empt
     else:
         program("pg_restore", empty, "--exit-on-error", "--jobs=2", f"--dbname={sa.make_url(empty).database}", dump)
     return empty
+
+
+@pytest.mark.acceptance("83")
+@pytest.mark.parametrize("options", [[], ["context", "images", "max_dep_identity_version", "partitions"]], ids=["", "with options"])
+def test_a_dump_without_comments_is_known_as_ours(url: str, empty: str, program, tmp_path: Path, options: list[str]) -> None:
+    """Its objects say what it is, and their owner that it is ours: each command of the installing role goes on."""
+    migrate.upgrade(url, options=options)
+    with dj.connect(url) as journal:
+        write(journal, document(SCHOOL, 1))
+    dump = str(tmp_path / "dump")
+    program("pg_dump", url, "--no-comments", f"--file={dump}")
+    program("psql", empty, "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", "--single-transaction", f"--file={dump}")
+    with dj.connect(empty) as copy:
+        assert copy.verify().is_clean
+        assert migrate.upgrade(empty).options == tuple(options)
+        if options:
+            migrate.downgrade(empty, without=options)
+    with dj.connect(empty) as copy:
+        assert copy.verify().is_clean
+        assert adopt(empty).steps == []
+        migrate.downgrade(empty, "base")
+        migrate.upgrade(empty)
+        reached = newest(copy)
+        write(copy, document(SCHOOL, 2))
+        assert copy.verify().is_clean
+        assert [change.document_id for change in copy.changes(SCHOOL, dj.Window(reached + 1))] == [2]
+
+
+@pytest.mark.parametrize("owner", ["postgres", "stranger"])
+def test_what_only_looks_like_ours_is_not_taken(empty: str, admin: sa.Connection, owner: str) -> None:
+    """Owners decide first. An alembic_version of the role's own without the journal beside it is no installation."""
+    commit(admin, "CREATE SCHEMA dms; CREATE TABLE dms.alembic_version (version_num varchar(32) PRIMARY KEY)")
+    commit(admin, "INSERT INTO dms.alembic_version VALUES ('0007'); CREATE TABLE dms.Document (DocumentId bigint)")
+    if owner == "stranger":
+        role = f"stranger_{sa.make_url(empty).database}"
+        commit(admin, f"CREATE ROLE {role}; ALTER TABLE dms.alembic_version OWNER TO {role}")
+    try:
+        expected = "of another application" if owner == "postgres" else "not all of the installing role"
+        with pytest.raises(dj.MigrationRefused, match=expected):
+            migrate.upgrade(empty)
+    finally:
+        if owner == "stranger":
+            commit(admin, f"DROP OWNED BY {role}; DROP ROLE {role}")
 
 
 @pytest.mark.acceptance("58")
@@ -84,9 +126,9 @@ def test_a_restored_database_reads_and_writes_as_the_old_one(
             assert list(copy.changes(of)) == expected_changes(admin, resource_key_id)
         with pytest.raises(sa.exc.DBAPIError, match="is refused"):
             commit(admin, "TRUNCATE dms.ReferenceEdge")
-    migrating.upgrade(restored)  # it is at the newest revision, and known as ours
-    migrating.downgrade(restored, "base")
-    migrating.upgrade(restored)
+    migrate.upgrade(restored)  # it is at the newest revision, and known as ours
+    migrate.downgrade(restored, "base")
+    migrate.upgrade(restored)
 
 
 @pytest.mark.acceptance("58")
@@ -109,12 +151,45 @@ def test_an_edge_stamps_its_parent_where_an_old_transactions_id_comes_again(rest
             assert list(copy.changes(of)) == expected_changes(admin, resource_key_id)
 
 
+@pytest.mark.acceptance("108")
+def test_a_writer_of_another_cluster_hides_no_edge_behind_an_old_transactions_id(
+    journal: dj.Journal, url: str, connections, program, postgres_server, tmp_path: Path
+) -> None:
+    """It waits until the id of a restored event is its own, and writes the setting that says where its transaction began."""
+    write(journal, document(STUDENT, 1), document(SCHOOL, 1))
+    last = "SELECT TransactionId FROM dms.DocumentChangeEvent WHERE DocumentId = 2"
+    [(wanted,)] = commit(connections[0], last)
+    dump = str(tmp_path / "dump")
+    program("pg_dump", url, "--format=custom", f"--file={dump}")
+    with EmbeddedPostgres(settings={"fsync": "off", "autovacuum": "off"}, bin_dir=postgres_server.embedded.bin_dir) as server:
+        program("pg_restore", server.url(), "--exit-on-error", "--dbname=postgres", dump)
+        engine = sa.create_engine(server.url(), poolclass=sa.NullPool)
+        with engine.connect() as other:
+            [(now,)] = commit(other, "SELECT pg_current_xact_id()::text::bigint")
+            if now >= wanted:  # the dump comes from a cluster that has used few ids: its event gets one that is to come
+                wanted = now + 100
+                commit(other, f"UPDATE dms.DocumentChangeEvent SET TransactionId = {wanted}")
+            used_up = f"pg_current_xact_id()::text::bigint < {wanted - 1}"
+            other.connection.driver_connection.autocommit = True  # type: ignore[union-attr]
+            other.exec_driver_sql(f"DO $$ BEGIN WHILE {used_up} LOOP COMMIT; END LOOP; END $$")
+            other.rollback()
+            other.connection.driver_connection.autocommit = False  # type: ignore[union-attr]
+            with other.begin():
+                assert other.exec_driver_sql("SELECT pg_current_xact_id()::text::bigint").scalar_one() == wanted
+                other.exec_driver_sql("SET LOCAL dms.entered_at = '0'")
+                other.exec_driver_sql("INSERT INTO dms.ReferenceEdge (ParentDocumentId, ChildDocumentId) VALUES (2, 1)")
+            assert stamps(other, 2) == (3, 2)
+            with dj.connect(server.url()) as copy:
+                assert [change.document_id for change in copy.changes(SCHOOL, dj.Window(3))] == [2]
+                assert copy.verify().is_clean
+
+
 @pytest.mark.acceptance("58")
 def test_an_option_is_dumped_and_restored_with_the_rest(
     journal: dj.Journal, url: str, connections, empty: str, admin: sa.Connection, program, tmp_path: Path
 ) -> None:
     """Its column, its triggers and its part of the view; a rename in the restored database raises the parents of then and now."""
-    migrating.upgrade(url, options=["max_dep_identity_version"])
+    migrate.upgrade(url, options=["max_dep_identity_version"])
     student, other = document(STUDENT, 1), document(STUDENT, 2)
     write(journal, student, other, document(PLAN, 1, student))
     change_identity(connections[0], 1)
@@ -125,7 +200,7 @@ def test_an_option_is_dumped_and_restored_with_the_rest(
     program("pg_restore", empty, "--exit-on-error", f"--dbname={sa.make_url(empty).database}", dump)
     assert catalog(admin) == catalog(connections[0])
     assert commit(admin, newest_child) == kept == [(stamps(admin, 1)[1],)]
-    assert migrating.installed(empty).options == ("max_dep_identity_version",)
+    assert migrate.installed(empty).options == ("max_dep_identity_version",)
     with dj.connect(empty) as copy:
         assert copy.verify().is_clean
         add_edge(admin, 3, 2)
@@ -136,17 +211,6 @@ def test_an_option_is_dumped_and_restored_with_the_rest(
         assert copy.verify().is_clean
 
 
-def other_binaries(version: str) -> Path:
-    """The programs of an older major version than a server's, 15 or later; the test is skipped where there are none."""
-    named = os.environ.get("DMSJOURNAL_TEST_OTHER_POSTGRES_BIN")
-    folders = [Path(named)] if named else sorted(Path("/usr/lib/postgresql").glob("*/bin"))  # Debian's
-    for folder in folders:
-        found = re.search(r"\d+", subprocess.run([folder / "postgres", "--version"], capture_output=True, text=True).stdout)
-        if found and 15 <= int(found[0]) < int(version.partition(".")[0]):
-            return folder
-    pytest.skip("no PostgreSQL of an older major version: DMSJOURNAL_TEST_OTHER_POSTGRES_BIN names none")
-
-
 @pytest.mark.acceptance("58")
 def test_a_dump_of_an_older_server_is_restored_into_a_newer_one(
     postgres_server, program, empty: str, admin: sa.Connection, tmp_path: Path
@@ -155,7 +219,7 @@ def test_a_dump_of_an_older_server_is_restored_into_a_newer_one(
     older = other_binaries(postgres_server.embedded.version)
     dump = str(tmp_path / "dump")
     with EmbeddedPostgres(settings={"fsync": "off"}, bin_dir=older) as server:
-        migrating.upgrade(server.url())
+        migrate.upgrade(server.url())
         with dj.connect(server.url()) as old:
             student = document(STUDENT, 1)
             write(old, student, document(PLAN, 1, student), document(SCHOOL, 1))

@@ -7,7 +7,7 @@ import pytest
 import sqlalchemy as sa
 
 import dmsjournal as dj
-from dmsjournal import migrating
+from dmsjournal.schema import migrate
 from tests.feeds import after, walk
 from tests.helpers import STUDENT, document, write
 
@@ -79,7 +79,7 @@ def test_what_the_older_dump_has_still_is_no_other_history(journal: dj.Journal, 
 def test_another_installation_is_another_database(journal: dj.Journal, empty: str) -> None:
     write(journal, document(STUDENT, 1))
     token = walk(journal, ALL)[1][-1].token
-    migrating.upgrade(empty)
+    migrate.upgrade(empty)
     with dj.connect(empty) as other:
         write(other, document(STUDENT, 1))
         with pytest.raises(dj.InvalidRequest, match="another database"):

@@ -6,7 +6,7 @@ import pytest
 import sqlalchemy as sa
 
 import dmsjournal as dj
-from dmsjournal import migrating
+from dmsjournal.schema import migrate
 from tests.helpers import PLAN, STUDENT, catalog, commit, document, drawn, expected_changes, unjournaled, write
 
 
@@ -31,9 +31,9 @@ def installed(url: str):
 
 @pytest.mark.acceptance("55")
 def test_the_script_installs_what_the_online_upgrade_does(run, admin: sa.Connection, installed, empty: str) -> None:
-    run(migrating.script())
+    run(migrate.script())
     assert catalog(admin) == installed
-    assert migrating.current(empty) == migrating.newest()
+    assert migrate.current(empty) == migrate.newest()
     with dj.connect(empty) as journal:
         student = document(STUDENT, 1)
         write(journal, student, document(PLAN, 1, student))
@@ -42,22 +42,22 @@ def test_the_script_installs_what_the_online_upgrade_does(run, admin: sa.Connect
 
 @pytest.mark.acceptance("55")
 def test_scripts_and_online_steps_mix(run, admin: sa.Connection, installed, empty: str) -> None:
-    run(migrating.script(revision="0003"))
-    migrating.upgrade(empty, "0004")
-    run(migrating.script(revision="0004:head"))
+    run(migrate.script(revision="0003"))
+    migrate.upgrade(empty, "0004")
+    run(migrate.script(revision="0004:head"))
     assert catalog(admin) == installed
 
 
 @pytest.mark.acceptance("54", "55")
 def test_the_scripts_remove_and_install_again(run, admin: sa.Connection, installed, empty: str) -> None:
-    run(migrating.script())
+    run(migrate.script())
     with dj.connect(empty) as journal:
         student = document(STUDENT, 1)
         write(journal, student, document(PLAN, 1, student))
-    run(migrating.script(revision="head:base", down=True))
-    assert migrating.current(empty) is None
+    run(migrate.script(revision="head:base", down=True))
+    assert migrate.current(empty) is None
     assert commit(admin, "SELECT count(*) FROM dms.Document") == [(2,)]
-    run(migrating.script())
+    run(migrate.script())
     assert catalog(admin) == installed
     assert not unjournaled(admin)
     assert drawn(admin) == 2 + 3  # the journals, the tombstones and the edges each expire what came before
@@ -65,9 +65,9 @@ def test_the_scripts_remove_and_install_again(run, admin: sa.Connection, install
 
 @pytest.mark.acceptance("55")
 def test_the_script_installs_again_after_an_online_removal(run, admin: sa.Connection, installed, empty: str) -> None:
-    migrating.upgrade(empty)
-    migrating.downgrade(empty, "base")
-    run(migrating.script())
+    migrate.upgrade(empty)
+    migrate.downgrade(empty, "base")
+    run(migrate.script())
     assert catalog(admin) == installed
 
 
@@ -76,7 +76,7 @@ def test_a_script_that_fails_leaves_nothing_and_says_so_by_its_exit_code(run, ad
     commit(admin, "CREATE SCHEMA dms")
     commit(admin, "CREATE TABLE dms.other (n integer)")
     before = catalog(admin)
-    printed = run(migrating.script(), check=False)
+    printed = run(migrate.script(), check=False)
     assert printed.startswith("3\n")  # psql's own code for a script that stopped at an error
     assert "another application: other" in printed
     assert catalog(admin) == before
@@ -84,7 +84,7 @@ def test_a_script_that_fails_leaves_nothing_and_says_so_by_its_exit_code(run, ad
 
 @pytest.mark.acceptance("55", "56")
 def test_the_script_has_its_lock_timeout_and_one_transaction() -> None:
-    script = migrating.script(lock_timeout="7s")
+    script = migrate.script(lock_timeout="7s")
     assert "SET LOCAL lock_timeout = '7s'" in script
     assert script.count("BEGIN;") == script.count("COMMIT;") == 1
 
@@ -93,4 +93,4 @@ def test_the_script_has_its_lock_timeout_and_one_transaction() -> None:
 def test_a_range_that_makes_no_sense_is_refused() -> None:
     for revision, down in (("9999", False), ("base", True), ("nonsense:head", False)):
         with pytest.raises(dj.InvalidRequest, match="revision"):
-            migrating.script(revision=revision, down=down)
+            migrate.script(revision=revision, down=down)

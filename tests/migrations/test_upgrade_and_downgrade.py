@@ -11,7 +11,7 @@ import pytest
 import sqlalchemy as sa
 
 import dmsjournal as dj
-from dmsjournal import migrating
+from dmsjournal.schema import migrate as migrations
 from tests.helpers import (
     PLAN,
     SCHOOL,
@@ -52,14 +52,14 @@ def assert_as_defined(journal: dj.Journal, connection: sa.Connection) -> None:
 
 @pytest.mark.acceptance("54")
 def test_an_empty_database_is_the_same_after_removal_and_upgrade(empty: str, admin: sa.Connection) -> None:
-    migrating.upgrade(empty)
+    migrations.upgrade(empty)
     installed = catalog(admin)
-    assert installed["revision"] == [(migrating.newest(),)]
-    migrating.downgrade(empty, "base")
-    assert migrating.current(empty) is None
+    assert installed["revision"] == [(migrations.newest(),)]
+    migrations.downgrade(empty, "base")
+    assert migrations.current(empty) is None
     assert {row[0] for row in catalog(admin)["relations"]} == {"dms.alembic_version", "dms.alembic_version_pkc"}
     assert not catalog(admin)["functions"]
-    migrating.upgrade(empty)
+    migrations.upgrade(empty)
     assert catalog(admin) == installed
     with dj.connect(empty) as journal:
         assert journal.versions() == dj.ChangeVersions(0, 0)
@@ -70,22 +70,22 @@ def test_one_step_after_the_other_leads_to_the_same(empty: str, admin: sa.Connec
     engine = sa.create_engine(url, poolclass=sa.NullPool)
     seen = [catalog(admin)]
     for revision in REVISIONS:
-        migrating.upgrade(empty, revision)
-        assert migrating.current(empty) == revision
+        migrations.upgrade(empty, revision)
+        assert migrations.current(empty) == revision
         seen.append(catalog(admin))
     with engine.connect() as at_once:
         assert seen[-1] == catalog(at_once)
     for revision, expected in zip(REVISIONS[-2::-1], seen[-2:0:-1], strict=True):
-        migrating.downgrade(empty, revision)
+        migrations.downgrade(empty, revision)
         assert catalog(admin) == expected, revision
 
 
 @pytest.mark.acceptance("54")
 def test_upgrading_what_is_up_to_date_changes_nothing(empty: str, admin: sa.Connection) -> None:
-    migrating.upgrade(empty)
+    migrations.upgrade(empty)
     populate(empty)
     before = catalog(admin), drawn(admin)
-    migrating.upgrade(empty)
+    migrations.upgrade(empty)
     assert (catalog(admin), drawn(admin)) == before
 
 
@@ -94,13 +94,13 @@ def test_upgrading_what_is_up_to_date_changes_nothing(empty: str, admin: sa.Conn
 def test_documents_outlive_a_removal_and_have_one_event_each_afterwards(
     empty: str, admin: sa.Connection, down_to: str, expiries: int
 ) -> None:
-    migrating.upgrade(empty)
+    migrations.upgrade(empty)
     populate(empty)
     installed, reached = catalog(admin), drawn(admin)
     documents = commit(admin, "SELECT * FROM dms.Document ORDER BY DocumentId")
-    migrating.downgrade(empty, down_to)
+    migrations.downgrade(empty, down_to)
     assert commit(admin, "SELECT * FROM dms.Document ORDER BY DocumentId") == documents
-    migrating.upgrade(empty)
+    migrations.upgrade(empty)
     assert catalog(admin) == installed
     assert commit(admin, "SELECT * FROM dms.Document ORDER BY DocumentId") == documents
     caught_up, reached = reached, reached + expiries  # each journal that was away expires what came before, by a stamp of its own
@@ -133,7 +133,7 @@ def test_documents_outlive_a_removal_and_have_one_event_each_afterwards(
 @pytest.mark.acceptance("54")
 @pytest.mark.parametrize("edges", ["came", "went"])
 def test_edges_that_came_or_went_while_nobody_stamped_their_parents(empty: str, admin: sa.Connection, edges: str) -> None:
-    migrating.upgrade(empty)
+    migrations.upgrade(empty)
     with dj.connect(empty) as journal:
         plan, student = document(PLAN, 1), document(STUDENT, 1)
         write(journal, plan)  # first: its own stamp is below the student's
@@ -142,10 +142,10 @@ def test_edges_that_came_or_went_while_nobody_stamped_their_parents(empty: str, 
             write(journal, document(PLAN, 1, student))
             change_identity(admin, 2)
         caught_up = newest(journal)
-        migrating.downgrade(empty, "0004")
+        migrations.downgrade(empty, "0004")
         change = "DELETE FROM dms.ReferenceEdge" if edges == "went" else "INSERT INTO dms.ReferenceEdge VALUES (1, 2, false, 1)"
         commit(admin, change)
-        migrating.upgrade(empty)
+        migrations.upgrade(empty)
         assert_as_defined(journal, admin)
         shown = commit(admin, "SELECT DocumentId FROM dms.ResourceChange ORDER BY 1")
         assert shown == [(1,), (2,)]
@@ -155,12 +155,12 @@ def test_edges_that_came_or_went_while_nobody_stamped_their_parents(empty: str, 
 
 @pytest.mark.acceptance("54")
 def test_stamps_go_on_above_documents_that_came_without_the_sequence(empty: str, admin: sa.Connection) -> None:
-    migrating.upgrade(empty)
+    migrations.upgrade(empty)
     populate(empty)
-    migrating.downgrade(empty, "base")
+    migrations.downgrade(empty, "base")
     commit(admin, "UPDATE dms.Document SET ContentVersion = 500 WHERE DocumentId = 2")  # no trigger: as a restore would
     commit(admin, "SELECT setval('dms.changeversionsequence', 1, false)")
-    migrating.upgrade(empty)
+    migrations.upgrade(empty)
     assert drawn(admin) == 503
     assert not without_event(admin)
     with dj.connect(empty) as journal:
@@ -171,9 +171,9 @@ def test_stamps_go_on_above_documents_that_came_without_the_sequence(empty: str,
 @pytest.mark.acceptance("54")
 @pytest.mark.parametrize(("begin", "end"), [*zip(["base", *REVISIONS], REVISIONS, strict=False), ("base", "head")])
 def test_a_writer_that_is_at_work_during_an_upgrade_is_journaled(empty: str, admin: sa.Connection, begin: str, end: str) -> None:
-    migrating.upgrade(empty)
+    migrations.upgrade(empty)
     populate(empty)
-    migrating.downgrade(empty, begin)
+    migrations.downgrade(empty, begin)
     engine = sa.create_engine(empty, poolclass=sa.NullPool)
     with engine.connect() as writer:
         signal = {"base": "ContentVersion = ContentVersion + 100", "0001": "CreatedAt = CreatedAt"}.get(begin, "ContentVersion = 0")
@@ -182,7 +182,7 @@ def test_a_writer_that_is_at_work_during_an_upgrade_is_journaled(empty: str, adm
             "INSERT INTO dms.ReferenceEdge (ParentDocumentId, ChildDocumentId, ParentResourceKeyId) SELECT 4, 2, ResourceKeyId"
             " FROM dms.Document WHERE DocumentId = 4"
         )
-        upgrading = threading.Thread(target=migrating.upgrade, args=(empty, end), kwargs={"lock_timeout": "60s"})
+        upgrading = threading.Thread(target=migrations.upgrade, args=(empty, end), kwargs={"lock_timeout": "60s"})
         upgrading.start()
         waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
         deadline = time.monotonic() + 20
@@ -190,8 +190,8 @@ def test_a_writer_that_is_at_work_during_an_upgrade_is_journaled(empty: str, adm
             time.sleep(0.02)
         writer.commit()
     upgrading.join()
-    assert migrating.current(empty) == (migrating.newest() if end == "head" else end)
-    migrating.upgrade(empty)
+    assert migrations.current(empty) == (migrations.newest() if end == "head" else end)
+    migrations.upgrade(empty)
     assert not without_event(admin)
     with dj.connect(empty) as journal:
         change_identity(admin, 2)
@@ -201,13 +201,13 @@ def test_a_writer_that_is_at_work_during_an_upgrade_is_journaled(empty: str, adm
 @pytest.mark.acceptance("56")
 @pytest.mark.parametrize("way", ["upgrade", "downgrade"])
 def test_a_lock_on_documents_makes_it_give_up_with_nothing_changed(empty: str, admin: sa.Connection, way: str) -> None:
-    migrating.upgrade(empty)
+    migrations.upgrade(empty)
     populate(empty)
-    migrate = partial(migrating.downgrade, empty, "base")
+    migrate = partial(migrations.downgrade, empty, "base")
     if way == "upgrade":
         migrate()
-        migrate = partial(migrating.upgrade, empty)
-    before, revision = catalog(admin), migrating.current(empty)
+        migrate = partial(migrations.upgrade, empty)
+    before, revision = catalog(admin), migrations.current(empty)
     engine = sa.create_engine(empty, poolclass=sa.NullPool)
     with engine.connect() as writer:
         writer.exec_driver_sql("UPDATE dms.Document SET ContentVersion = ContentVersion + 1 WHERE DocumentId = 1")
@@ -216,7 +216,7 @@ def test_a_lock_on_documents_makes_it_give_up_with_nothing_changed(empty: str, a
             migrate(lock_timeout="300ms")
         assert 0.3 <= time.monotonic() - began < 60
         writer.commit()  # nobody cancelled it
-    assert (catalog(admin), migrating.current(empty)) == (before, revision)
+    assert (catalog(admin), migrations.current(empty)) == (before, revision)
     migrate()
 
 
@@ -224,7 +224,7 @@ def test_a_lock_on_documents_makes_it_give_up_with_nothing_changed(empty: str, a
 @pytest.mark.parametrize("timeout", ["5 s", "'; DROP SCHEMA dms; --", "", "-1", "5 hours"])
 def test_a_lock_timeout_that_is_none_is_refused(empty: str, timeout: str) -> None:
     with pytest.raises(dj.InvalidRequest, match="lock_timeout"):
-        migrating.upgrade(empty, lock_timeout=timeout)
+        migrations.upgrade(empty, lock_timeout=timeout)
 
 
 def test_threads_migrate_each_its_own_database(postgres_server) -> None:
@@ -232,27 +232,27 @@ def test_threads_migrate_each_its_own_database(postgres_server) -> None:
     with ExitStack() as stack:
         urls = [stack.enter_context(postgres_server.fresh_database()) for _ in range(4)]
         with ThreadPoolExecutor(len(urls)) as threads:
-            list(threads.map(migrating.upgrade, urls))
-        assert {migrating.current(url) for url in urls} == {migrating.newest()}
+            list(threads.map(migrations.upgrade, urls))
+        assert {migrations.current(url) for url in urls} == {migrations.newest()}
 
 
 @pytest.mark.parametrize("revision", ["", " ", None, 5, "base"])
 def test_a_revision_that_no_upgrade_leads_to_is_refused(empty: str, admin: sa.Connection, revision) -> None:
     with pytest.raises(dj.InvalidRequest, match="revision"):
-        migrating.upgrade(empty, revision)
+        migrations.upgrade(empty, revision)
     assert commit(admin, "SELECT to_regnamespace('dms')") == [(None,)]
 
 
 @pytest.mark.acceptance("54")
 def test_no_stamp_is_given_again_after_a_removal_without_documents(empty: str, admin: sa.Connection) -> None:
     """All documents were deleted: a consumer still remembers how far it has read."""
-    migrating.upgrade(empty)
+    migrations.upgrade(empty)
     populate(empty)
     commit(admin, "DELETE FROM dms.ReferenceEdge")
     commit(admin, "DELETE FROM dms.Document")
     caught_up = drawn(admin)
-    migrating.downgrade(empty, "base")
-    migrating.upgrade(empty)
+    migrations.downgrade(empty, "base")
+    migrations.upgrade(empty)
     with dj.connect(empty) as journal:
         with pytest.raises(dj.InvalidRequest):
             journal.changes(PLAN, dj.Window(caught_up + 1))  # its resources are gone, too
@@ -265,9 +265,9 @@ def test_no_stamp_is_given_again_after_a_removal_without_documents(empty: str, a
 @pytest.mark.parametrize("installed", [False, True])
 def test_removing_what_is_not_there_leaves_a_database_that_can_be_installed_into(empty: str, installed: bool) -> None:
     if installed:
-        migrating.upgrade(empty)
+        migrations.upgrade(empty)
         populate(empty)
-        migrating.downgrade(empty, "base")
-    migrating.downgrade(empty, "base")
-    migrating.upgrade(empty)
-    assert migrating.current(empty) == migrating.newest()
+        migrations.downgrade(empty, "base")
+    migrations.downgrade(empty, "base")
+    migrations.upgrade(empty)
+    assert migrations.current(empty) == migrations.newest()

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule, run_state_machine_as_test
 
 import dmsjournal as dj
-from dmsjournal import migrating
-from dmsjournal.pruning import JOURNALS
+from dmsjournal.operate.prune import JOURNALS
+from dmsjournal.schema import migrate
 from tests.feeds import walk
 
 from .model import Doc, Edge, Event, KeyEvent, State, Tombstone, check_statement, difference, stamped_by_edges
@@ -81,7 +81,7 @@ class Database:
         # Nothing prepared: after a ROLLBACK the driver would deallocate, which takes a snapshot before its time in REPEATABLE READ.
         self.engine = sa.create_engine(url, connect_args={"options": "-c lock_timeout=20ms", "prepare_threshold": None})
         self.onlooker = self.engine.connect().execution_options(isolation_level="AUTOCOMMIT")
-        options = migrating.installed(url).options
+        options = migrate.installed(url).options
         self.stores_maximum, self.is_partitioned = "max_dep_identity_version" in options, "partitions" in options
         self.journal = dj.connect(url)
         with self.journal.write() as tx:
@@ -698,12 +698,12 @@ OPTIONS = pytest.mark.parametrize(
 @pytest.fixture(autouse=True)
 def no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """A prune waits for nobody's transaction to end, since the sessions of a history stay open: batches go on."""
-    monkeypatch.setattr("dmsjournal.partitioning._FALLS_BACK", 0)
+    monkeypatch.setattr("dmsjournal.operate.partitions._FALLS_BACK", 0)
 
 
 @OPTIONS
 def test_random_histories(url: str, options: list[str]) -> None:
-    migrating.upgrade(url, options=options)
+    migrate.upgrade(url, options=options)
     wanted = 8 if options else 20  # the long runs try more
     assert run(url, wanted, 20) >= wanted
 
@@ -712,7 +712,7 @@ def test_random_histories(url: str, options: list[str]) -> None:
 @pytest.mark.timeout(3600)
 @OPTIONS
 def test_many_long_random_histories(url: str, options: list[str]) -> None:
-    migrating.upgrade(url, options=options)
+    migrate.upgrade(url, options=options)
     wanted = int(os.environ.get("DMSJOURNAL_TEST_HISTORIES", "1500"))
     histories = run(url, wanted, 20)
     print(f"{histories} histories")

@@ -13,7 +13,7 @@ def test_a_block_that_passes_over_an_error_is_not_taken_for_committed(journal: d
     with pytest.raises(dj.Unavailable), journal.write() as tx:  # noqa: PT012
         tx.upsert(document(STUDENT, "1"))
         with pytest.raises(sa.exc.DBAPIError):  # the server refuses it, which ends the transaction
-            tx._session.execute("lock_documents", document_ids=["no number"])
+            tx._session.execute("write/lock_documents", document_ids=["no number"])
     with pytest.raises(dj.InvalidRequest):  # nobody has written a student
         journal.changes(STUDENT)
 

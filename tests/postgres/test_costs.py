@@ -10,8 +10,9 @@ import psycopg
 import pytest
 
 import dmsjournal as dj
-from dmsjournal import migrating, statements
-from dmsjournal.windows import HIGHEST_ID
+from dmsjournal.database import sql
+from dmsjournal.model.windows import HIGHEST_ID
+from dmsjournal.schema import migrate
 from tests.helpers import in_psycopg
 from tests.postgres.test_plans import nodes, read
 
@@ -50,7 +51,7 @@ def fill(session: psycopg.Connection[Any], first: int, last: int, tables: tuple[
 
 def fill_all(url: str, known: str) -> None:
     """All tables full, and statistics from when there was as much in them as `known` says; the sequence is at the last version."""
-    migrating.upgrade(url, options=["images", "context"])
+    migrate.upgrade(url, options=["images", "context"])
     with connected(url) as session:
         prepare(session)
         filled = 0
@@ -72,10 +73,10 @@ def full(postgres_server, request: pytest.FixtureRequest) -> Iterator[psycopg.Co
 
 def explain(session: psycopg.Connection[Any], query_name: str, /, *begin: str, **binds: object) -> dict[str, Any]:
     """The plan of a query after those that begin its transaction; what it writes is taken back."""
-    query = re.sub(r"(?<!:):(\w+)", r"%(\1)s", statements.text_of("postgres", f"queries/{query_name}").replace("%", "%%"))
+    query = re.sub(r"(?<!:):(\w+)", r"%(\1)s", sql.text_of("postgres", f"queries/{query_name}").replace("%", "%%"))
     with session.transaction(force_rollback=True):
         for first in begin:
-            session.execute(statements.text_of("postgres", f"queries/{first}"))
+            session.execute(sql.text_of("postgres", f"queries/{first}"))
         [(found,)] = session.execute(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {query}", binds)
     return found[0]["Plan"]
 
@@ -92,7 +93,7 @@ PLACES = [0, ROWS // 30 + 1, ROWS // 2]  # the second is where the statistics of
 @pytest.mark.parametrize("after", PLACES)
 @pytest.mark.parametrize("walk", ["documents", "edges", "events", "tombstones", "images"])
 def test_a_batch_of_verify_ends_after_its_rows(full: psycopg.Connection[Any], walk: str, after: int) -> None:
-    name, binds = ("verify_image_batch", {}) if walk == "images" else ("verify_batch", {"walk": walk})
+    name, binds = ("operate/verify_image_batch", {}) if walk == "images" else ("operate/verify_batch", {"walk": walk})
     plan = explain(full, name, after=after, size=BATCH, **binds)
     assert most_rows(plan) <= BATCH, json.dumps(plan)
 
@@ -115,7 +116,7 @@ def test_a_batch_of_the_prune_reads_its_own_contexts_and_images(url: str, known:
 
 
 def test_contexts_that_end_at_one_version_go_in_one_batch(url: str) -> None:
-    migrating.upgrade(url, options=["context"])
+    migrate.upgrade(url, options=["context"])
     with connected(url) as session:
         with session.transaction():
             session.execute("SET LOCAL session_replication_role = replica")
@@ -127,21 +128,23 @@ def test_contexts_that_end_at_one_version_go_in_one_batch(url: str) -> None:
         assert session.execute("SELECT min(ThroughVersion), count(*) FROM dms.ChangeContext").fetchone() == (3, 6)
 
 
-@pytest.mark.parametrize("name", ["last_event", "consumers", "update_consumer", "insert_consumer", "feed_page"])
+@pytest.mark.parametrize(
+    "name", ["database/last_event", "operate/consumers", "operate/update_consumer", "operate/insert_consumer", "feed/feed_page"]
+)
 def test_who_stands_at_the_floor_reads_nothing_that_was_pruned(url: str, name: str) -> None:
     """Without a vacuum, the index entries of what was deleted are still there."""
     binds: dict[str, dict[str, Any]] = {
-        "last_event": {"version": ROWS},
-        "consumers": {"name": "reader"},
-        "update_consumer": {
+        "database/last_event": {"version": ROWS},
+        "operate/consumers": {"name": "reader"},
+        "operate/update_consumer": {
             "name": "reader", "change_version": ROWS, "document_id": HIGHEST_ID, "feed_token": None, "backwards": False,
         },
-        "insert_consumer": {"name": "another", "change_version": ROWS, "document_id": HIGHEST_ID, "feed_token": None},
-        "feed_page": dict.fromkeys(
+        "operate/insert_consumer": {"name": "another", "change_version": ROWS, "document_id": HIGHEST_ID, "feed_token": None},
+        "feed/feed_page": dict.fromkeys(
             ["resource_key_id", "document_id", "bucket", "bucket_count", "operations", "resource_key_ids"]
         ) | {
             "after_version": ROWS, "after_id": HIGHEST_ID, "max_version": ROWS, "page_size": 100, "scan_size": 100,
-            "with_body": True,
+            "with_body": True, "with_key": 1,
         },
     }  # fmt: skip
     with connected(url) as session:
@@ -153,13 +156,13 @@ def test_who_stands_at_the_floor_reads_nothing_that_was_pruned(url: str, name: s
         )
         with dj.connect(url) as journal:
             journal.prune(through=ROWS)
-        costs = [read(explain(session, name, "begin_page", **binds[name])) for _ in range(3)]
+        costs = [read(explain(session, name, "database/begin_page", **binds[name])) for _ in range(3)]
         assert costs[-1] <= 40, costs
 
 
 def test_a_context_costs_the_same_after_ten_thousand_others(url: str) -> None:
     """In a session that has kept the plans of an empty table, and in a transaction that has said as many things before."""
-    migrating.upgrade(url, options=["context"])
+    migrate.upgrade(url, options=["context"])
     with connected(url) as session:
         prepare(session)
         session.execute("INSERT INTO dms.Document (DocumentId, ResourceKeyId) VALUES (1, 1)")

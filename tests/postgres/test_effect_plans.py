@@ -7,7 +7,8 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
-from dmsjournal import migrating, statements
+from dmsjournal.database import postgres, sql
+from dmsjournal.schema import migrate
 from tests.helpers import in_psycopg
 from tests.postgres.test_image_plans import walked
 
@@ -18,7 +19,7 @@ CAUSE = '{"cause": {"document_uuid": "%s", "reason": "x"}}'
 @pytest.fixture
 def session(url: str) -> Iterator[psycopg.Connection]:
     """Documents that changed in transactions of a thousand; one that others refer to, renamed; a cause in each transaction."""
-    migrating.upgrade(url, options=["context"])
+    migrate.upgrade(url, options=["context"])
     with psycopg.connect(in_psycopg(url), autocommit=True) as session:
         session.execute("INSERT INTO dms.ResourceKey VALUES (1, 'Ed-Fi', 'Student', '5.2.0')")
         session.execute(f"INSERT INTO dms.Document (ResourceKeyId) SELECT 1 FROM generate_series(1, {DOCUMENTS})")
@@ -48,10 +49,10 @@ def explained(session: psycopg.Connection, name: str, where: str, **binds: int) 
         [dict(zip(("change_version", "document_id", "transaction_id", "document_uuid"), row, strict=True)) for row in events],
         default=str,
     )
-    query = sa.text(statements.text_of("postgres", f"queries/{name}")).bindparams(rows=rows, **binds)
-    text = statements.literal("postgres", query)
+    query = sa.text(sql.text_of("postgres", f"queries/{name}")).bindparams(rows=rows, **binds)
+    text = postgres.literal(query)
     with session.transaction():
-        session.execute(statements.text_of("postgres", "queries/begin_page"))
+        session.execute(sql.text_of("postgres", "queries/database/begin_page"))
         [[[plan]]] = session.execute(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {text}").fetchall()
     scans = {node["Relation Name"]: node["Node Type"] for node in walked(plan["Plan"]) if "Relation Name" in node}
     return plan["Plan"], scans, plan["Plan"]["Shared Hit Blocks"] + plan["Plan"]["Shared Read Blocks"]
@@ -61,7 +62,9 @@ def explained(session: psycopg.Connection, name: str, where: str, **binds: int) 
 def test_references_are_looked_at_up_to_a_bound(session: psycopg.Connection, analyzed: bool) -> None:
     if analyzed:
         session.execute("VACUUM ANALYZE")
-    plan, scans, blocks = explained(session, "effects_indirect", "DocumentId = 1 AND Operation = 'update'", looked=100, most=10)
+    plan, scans, blocks = explained(
+        session, "feed/effects_indirect", "DocumentId = 1 AND Operation = 'update'", looked=100, most=10
+    )
     assert plan["Actual Rows"] == 10
     assert set(scans.values()) <= {"Index Scan", "Index Only Scan"}, scans
     assert blocks <= 10 * 100, blocks
@@ -71,7 +74,7 @@ def test_references_are_looked_at_up_to_a_bound(session: psycopg.Connection, ana
 def test_events_that_renamed_nothing_cost_a_lookup(session: psycopg.Connection, analyzed: bool) -> None:
     if analyzed:
         session.execute("VACUUM ANALYZE")
-    plan, _, blocks = explained(session, "effects_indirect", f"DocumentId > {PARENTS + 1}", looked=100, most=10)
+    plan, _, blocks = explained(session, "feed/effects_indirect", f"DocumentId > {PARENTS + 1}", looked=100, most=10)
     assert plan["Actual Rows"] == 0
     assert blocks <= 5 * ASKED, blocks
 
@@ -80,7 +83,7 @@ def test_events_that_renamed_nothing_cost_a_lookup(session: psycopg.Connection, 
 def test_a_transactions_contexts_are_read_once(session: psycopg.Connection, analyzed: bool) -> None:
     if analyzed:
         session.execute("VACUUM ANALYZE")
-    plan, scans, blocks = explained(session, "effects_caused", f"DocumentId > {DOCUMENTS - 20}", most=10)
+    plan, scans, blocks = explained(session, "feed/effects_caused", f"DocumentId > {DOCUMENTS - 20}", most=10)
     assert plan["Actual Rows"] >= 1
     assert set(scans.values()) <= {"Index Scan", "Index Only Scan"}, scans
     assert blocks <= 10 * ASKED, blocks

@@ -13,20 +13,20 @@ import psycopg
 import pytest
 
 import dmsjournal as dj
-from dmsjournal import statements
-from dmsjournal.windows import HIGHEST_ID
+from dmsjournal.database import sql
+from dmsjournal.model.windows import HIGHEST_ID
 from tests.helpers import in_psycopg
 from tests.postgres.test_plans import BEGIN_PAGE, SEEKS, nodes, read
 
 pytestmark = pytest.mark.xdist_group("feed plans")  # one database for all of them
 
 DOCUMENTS = 60_000
-QUERY = statements.text_of("postgres", "queries/feed_page")
+QUERY = sql.text_of("postgres", "queries/feed/feed_page")
 BIG = {"document", "documentchangeevent", "documentdeleteevent", "keychangeevent", "documentcache"}
 TYPES = {
     "after_version": "bigint", "after_id": "bigint", "max_version": "bigint", "page_size": "bigint", "scan_size": "bigint",
     "resource_key_id": "smallint", "document_id": "bigint", "bucket": "bigint", "bucket_count": "bigint",
-    "operations": "jsonb", "resource_key_ids": "jsonb", "with_body": "boolean",
+    "operations": "jsonb", "resource_key_ids": "jsonb", "with_body": "boolean", "with_key": "integer",
 }  # fmt: skip
 
 # Resource 1 has one document in a hundred; a third of resource 2's is deleted in the end. Each change is journaled by the triggers.
@@ -66,7 +66,7 @@ def explain(session: psycopg.Connection[Any], generic: bool, **wanted: object) -
         "page_size": 100,
         "scan_size": 100,
     }
-    binds |= {"with_body": True} | wanted
+    binds |= {"with_body": True, "with_key": 1} | wanted
     names = list(TYPES)
     numbered = re.sub(r":(\w+)", lambda bind: f"${names.index(bind[1]) + 1}", QUERY)
     values = ", ".join("NULL" if value is None else f"'{value}'" for value in binds.values())

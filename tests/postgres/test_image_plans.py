@@ -7,7 +7,8 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
-from dmsjournal import migrating, statements
+from dmsjournal.database import sql
+from dmsjournal.schema import migrate
 from tests.helpers import in_psycopg
 
 DOCUMENTS, ROUNDS, ASKED = 2_000, 10, 50
@@ -16,7 +17,7 @@ DOCUMENTS, ROUNDS, ASKED = 2_000, 10, 50
 @pytest.fixture
 def session(url: str) -> Iterator[psycopg.Connection]:
     """Each document changed 10 times, in transactions of 2,000, its body only every second time."""
-    migrating.upgrade(url, options=["images", "context"])
+    migrate.upgrade(url, options=["images", "context"])
     with psycopg.connect(in_psycopg(url), autocommit=True) as session:
         session.execute("INSERT INTO dms.ResourceKey VALUES (1, 'Ed-Fi', 'Student', '5.2.0')")
         session.execute(f"INSERT INTO dms.Document (ResourceKeyId) SELECT 1 FROM generate_series(1, {DOCUMENTS})")
@@ -42,7 +43,7 @@ def test_an_event_is_looked_up_by_key(session: psycopg.Connection, name: str, an
     every = "SELECT ChangeVersion, DocumentId FROM dms.DocumentChangeEvent ORDER BY ChangeVersion"
     events = session.execute(f"{every} OFFSET {DOCUMENTS * ROUNDS // 2} LIMIT {ASKED}").fetchall()
     rows = json.dumps([{"change_version": version, "document_id": document_id} for version, document_id in events])
-    query = str(sa.text(statements.text_of("postgres", f"queries/{name}"))).replace(":rows", "%s")
+    query = str(sa.text(sql.text_of("postgres", f"queries/read/{name}"))).replace(":rows", "%s")
     [[[plan]]] = session.execute(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {query}", [rows]).fetchall()
     nodes = list(walked(plan["Plan"]))
     scanned = {node["Relation Name"]: node["Node Type"] for node in nodes if "Relation Name" in node}

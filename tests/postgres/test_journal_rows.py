@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 from uuid import UUID
 
 import pyarrow as pa
@@ -13,10 +14,9 @@ import pytest
 import sqlalchemy as sa
 
 import dmsjournal as dj
-from dmsjournal import statements
-from dmsjournal.engines import sqlserver
+from dmsjournal.database import sql, sqlserver
 from dmsjournal.events.arrow import read_journal
-from dmsjournal.events.arrow.reading import JOURNAL_SCHEMA
+from dmsjournal.events.arrow.reader import JOURNAL_SCHEMA
 from tests.helpers import STUDENT, commit
 
 EVENTS = """
@@ -73,8 +73,9 @@ def test_what_was_pruned_before_or_meanwhile_is_expired(url: str, journal: dj.Jo
     walk = read_journal(url, batch_rows=10)
     next(walk)
     journal.prune(through=40)
-    with pytest.raises(dj.CheckpointExpired):
-        list(walk)
+    for _ in range(2):  # the second time, too: it is no end
+        with pytest.raises(dj.CheckpointExpired):
+            list(walk)
     with pytest.raises(dj.CheckpointExpired):
         list(read_journal(url, dj.Window(40)))
     assert rows(list(read_journal(url, dj.Window(41)))) == [row for row in history if int(str(row[0])) > 40]
@@ -95,7 +96,7 @@ def test_what_is_missing_is_said(
         with pytest.raises(dj.UnsupportedCapability, match=r"dmsjournal\[events\]"):
             list(read_journal(url))
     with pytest.raises(dj.UnsupportedCapability, match=r"mssql\+mssqlpython"):
-        sqlserver.arrow_source(sa.make_url("mssql+pyodbc://a:b@host/c")).__enter__()
+        sqlserver.arrow_source(mock.Mock(url=sa.make_url("mssql+pyodbc://a:b@host/c"))).__enter__()
     walk = read_journal(url, batch_rows=10)
     next(walk)
     commit(connections[0], "ALTER TABLE dms.DocumentDeleteEvent RENAME TO Gone")
@@ -111,8 +112,9 @@ def test_a_connection_that_is_lost_may_be_tried_again(
     others = "datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
     connections[1].connection.close()
     connections[0].exec_driver_sql(f"SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE {others}")
-    with pytest.raises(dj.Unavailable):
-        next(walk)
+    for _ in range(2):
+        with pytest.raises(dj.Unavailable):
+            next(walk)
 
 
 READ = """
@@ -144,7 +146,7 @@ def test_a_page_reads_ranges_of_the_primary_keys(connections: list[sa.Connection
     commit(connection, "DELETE FROM dms.Document WHERE mod(DocumentId, 2) = 0")
     commit(connection, "ANALYZE dms.DocumentChangeEvent, dms.DocumentDeleteEvent")
     binds = {"after_version": 15_000, "after_id": 3, "max_version": 30_000, "page_size": 100}
-    explained = sa.text("EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) " + statements.text_of("postgres", "queries/journal_rows"))
+    explained = sa.text("EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) " + sql.text_of("postgres", "queries/events/journal_rows"))
     [plan] = connection.execute(explained, binds).scalar_one()
     scans = list(nodes(plan["Plan"]))
     journals = [node for node in scans if "event" in node.get("Relation Name", "")]

@@ -10,10 +10,12 @@ import pytest
 import sqlalchemy as sa
 
 import dmsjournal as dj
-from dmsjournal import filling, migrating, partitioning, statements
-from dmsjournal.pruning import JOURNALS
+from dmsjournal.database import sql
+from dmsjournal.operate import partitions
+from dmsjournal.operate.prune import JOURNALS
+from dmsjournal.schema import fill, migrate
 from tests.concurrency.pruned import History, populate
-from tests.helpers import commit, in_psycopg, newest
+from tests.helpers import SCHOOL, commit, document, in_psycopg, newest, write
 
 PARTS, SIZE = 10, 1_000  # of which the first two hold the documents' creation, the others a history of updates
 DOCUMENTS = 1_000
@@ -52,13 +54,13 @@ def parted(postgres_server, request: pytest.FixtureRequest) -> Iterator[Parted]:
         postgres_server.copy_of_template() as url,
         psycopg.connect(in_psycopg(url), autocommit=True, prepare_threshold=None) as session,
     ):
-        migrating.upgrade(url, options=["partitions", *request.param])
+        migrate.upgrade(url, options=["partitions", *request.param])
         with dj.connect(url) as journal:
             journal.partitions.ensure(versions=SIZE, ahead=PARTS)
             for statement in FILL:
                 session.execute(statement)
             for option in request.param:
-                filling.fill(url, option)
+                fill.fill(url, option)
             session.execute("VACUUM ANALYZE")
             yield Parted(session, url, newest(journal))
 
@@ -67,21 +69,24 @@ PAGE = {"resource_key_id": 2, "after_id": 0, "page_size": 50}
 AGAIN = {"again_from": 1, "again_through": 0, "rewound_through": None, "rewound_at": None}
 RANGES = '[{{"range": 0, "first": {first}, "last": {last}}}]'
 READS: dict[str, tuple[str, dict[str, Any]]] = {  # by statement: the names of its first and last version (both inclusive)
-    "change_page": ("after_version max_version", PAGE),
-    "deletes": ("min_version max_version", {"resource_key_id": 2, "page_size": 50}),
-    "key_changes": ("min_version max_version", {"resource_key_id": 1, "page_size": 50}),
-    "plan_events": ("first last", {"ranges": RANGES, "most_events": 50, "step": 1}),
-    "plan_events_of": ("first last", {"ranges": RANGES, "most_events": 50, "step": 1, "resource_key_ids": "[1, 2]"}),
-    "plan_identities": ("first last", {"ranges": RANGES, "most_events": 50, "most_parents": 50}),
-    "plan_identities_of": ("first last", {"ranges": RANGES, "most_events": 50, "most_parents": 50, "resource_key_ids": "[1, 2]"}),
-    "plan_deletes": ("min_version max_version", {"resource_key_ids": "[1, 2]", "rows_per_part": 5, "most_parts": 4}),
-    "plan_key_changes": ("min_version max_version", {"resource_key_ids": "[1, 2]", "rows_per_part": 5, "most_parts": 4}),
-    "verify_events": ("after last", {}),
-    "verify_tombstones": ("after last", AGAIN),
-    "prune_document_changes": ("after_version through", {"after_id": 0, "batch_size": 50}),
-    "prune_identity_changes": ("after_version through", {"after_id": 0, "batch_size": 50}),
-    "prune_key_changes": ("after_version through", {"batch_size": 50}),
-    "prune_deletes": ("after_version through", {"batch_size": 50}),
+    "read/change_page": ("after_version max_version", PAGE),
+    "read/deletes": ("min_version max_version", {"resource_key_id": 2, "page_size": 50, "with_key": 1}),
+    "read/key_changes": ("min_version max_version", {"resource_key_id": 1, "page_size": 50, "with_key": 1}),
+    "read/plan_events": ("first last", {"ranges": RANGES, "most_events": 50, "step": 1}),
+    "read/plan_events_of": ("first last", {"ranges": RANGES, "most_events": 50, "step": 1, "resource_key_ids": "[1, 2]"}),
+    "read/plan_identities": ("first last", {"ranges": RANGES, "most_events": 50, "most_parents": 50}),
+    "read/plan_identities_of": (
+        "first last",
+        {"ranges": RANGES, "most_events": 50, "most_parents": 50, "resource_key_ids": "[1, 2]"},
+    ),
+    "spark/plan_deletes": ("min_version max_version", {"resource_key_ids": "[1, 2]", "rows_per_part": 5, "most_parts": 4}),
+    "spark/plan_key_changes": ("min_version max_version", {"resource_key_ids": "[1, 2]", "rows_per_part": 5, "most_parts": 4}),
+    "operate/verify_events": ("after last", {}),
+    "operate/verify_tombstones": ("after last", AGAIN),
+    "operate/prune_document_changes": ("after_version through", {"after_id": 0, "batch_size": 50}),
+    "operate/prune_identity_changes": ("after_version through", {"after_id": 0, "batch_size": 50}),
+    "operate/prune_key_changes": ("after_version through", {"batch_size": 50}),
+    "operate/prune_deletes": ("after_version through", {"batch_size": 50}),
 }
 WINDOW = (2_100, 2_900)  # of the third part
 
@@ -92,7 +97,7 @@ def scanned(parted: Parted, text: str, binds: dict[str, Any], *, kept: bool) -> 
     bare = re.sub(r"(?<!:):(\w+)", lambda bind: f"${names.index(bind[1]) + 1}", re.sub(r"--[^\n]*", "", text))
     session = parted.session
     with session.transaction(force_rollback=True):
-        session.execute(statements.text_of("postgres", "queries/begin_page"))
+        session.execute(sql.text_of("postgres", "queries/database/begin_page"))
         session.execute(f"SET LOCAL plan_cache_mode = force_{'generic' if kept else 'custom'}_plan")
         session.execute(f"PREPARE read AS {bare}")
         try:
@@ -137,7 +142,7 @@ KEPT = pytest.mark.parametrize("kept", [False, True], ids=["planned once", "kept
 def test_no_part_is_scanned_that_the_window_does_not_touch(parted: Parted, name: str, kept: bool) -> None:
     ends_of_window, binds = READS[name]
     first, last = ends_of_window.split()
-    text = statements.text_of("postgres", f"queries/{name}")
+    text = sql.text_of("postgres", f"queries/{name}")
     window = {first: WINDOW[0], last: WINDOW[1], **({"after_version": WINDOW[0]} if first == "min_version" else {})}
     inside = scanned(parted, text, asked(binds, window), kept=kept)
     assert ends(inside) == part_of(*WINDOW), inside
@@ -159,9 +164,9 @@ def test_the_view_scans_the_parts_of_its_bounds(parted: Parted, window: tuple[in
 @KEPT
 def test_a_stored_page_and_a_page_read_the_same_parts(parted: Parted, kept: bool) -> None:
     """With option max_dep_identity_version a page reads no journal at all; a derived page is as in the test above."""
-    if "max_dep_identity_version" not in migrating.installed(parted.url).options:
+    if "max_dep_identity_version" not in migrate.installed(parted.url).options:
         pytest.skip("without the option there is no such page")
-    text = statements.text_of("postgres", "queries/change_page_stored")
+    text = sql.text_of("postgres", "queries/read/change_page_stored")
     binds = {**PAGE, "after_version": WINDOW[0], "max_version": WINDOW[1]}
     assert ends(scanned(parted, text, binds, kept=kept)) <= part_of(*WINDOW)
 
@@ -185,7 +190,7 @@ def test_a_write_touches_the_last_part_and_looks_up_the_others_by_version(parted
 def old(journal: dj.Journal, url: str) -> History:
     """A journal with a history that came before the option: 2,500 versions in one part."""
     populate(url, 1_000)
-    migrating.upgrade(url, options=["partitions"])
+    migrate.upgrade(url, options=["partitions"])
     journal.partitions.ensure(versions=1_000, ahead=2)
     return History(url)
 
@@ -220,7 +225,7 @@ def test_a_split_into_more_pieces_than_there_may_be_is_refused_at_once(journal: 
     """Where the sequence was set far ahead there are billions of them, and none is looked for."""
     populate(url, 10)
     commit(connections[0], "SELECT setval('dms.ChangeVersionSequence', 9000000000000000000)")
-    migrating.upgrade(url, options=["partitions"])
+    migrate.upgrade(url, options=["partitions"])
     journal.partitions.ensure(versions=500, ahead=1)
     with connections[1].begin():
         connections[1].exec_driver_sql("SET LOCAL statement_timeout = '5s'")
@@ -239,7 +244,7 @@ def test_a_split_of_one_journal_only(journal: dj.Journal, old: History) -> None:
 def test_a_split_that_was_cut_off_goes_on_where_it_was(journal: dj.Journal, old: History) -> None:
     copied: list[int] = []
 
-    def stop(step: partitioning.Step) -> None:
+    def stop(step: partitions.PartitionStep) -> None:
         copied.append(step.rows)
         if len(copied) == 3:
             raise InterruptedError
@@ -260,7 +265,7 @@ def test_a_split_that_was_cut_off_goes_on_where_it_was(journal: dj.Journal, old:
 def test_what_was_pruned_or_repaired_meanwhile_does_not_come_back(
     journal: dj.Journal, old: History, connections: list[sa.Connection], versions: int
 ) -> None:
-    def stop(step: partitioning.Step) -> None:
+    def stop(step: partitions.PartitionStep) -> None:
         if step.rows > 1_000:
             raise InterruptedError
 
@@ -277,7 +282,7 @@ def test_a_program_from_before_the_option_repairs_beside_no_split(journal: dj.Jo
     """It may not change what a split has copied, also where it does not know yet that there are parts."""
     populate(url, 10)
     journal.versions()
-    migrating.upgrade(url, options=["partitions"])
+    migrate.upgrade(url, options=["partitions"])
     with dj.connect(url) as other, other.partitions._alone(), pytest.raises(dj.Unavailable, match="another prune"):
         journal.repair()
 
@@ -300,7 +305,10 @@ def test_verify_knows_the_shape(journal: dj.Journal, old: History, connections: 
 
     assert found() == {}
     commit(connections[0], "ALTER TABLE dms.KeyChangeEvent DETACH PARTITION dms.keychangeevent_default")
-    assert found() == {"partition-altered": ("keychangeevent (has no default part)",)}
+    assert found() == {
+        "partition-altered": ("keychangeevent (has no default part)",),
+        "part-missing": ("keychangeevent_default (the versions of no other part)",),
+    }
     assert [step.step for step in journal.partitions.ensure(versions=1_000, ahead=2)] == ["added keychangeevent_default"]
     commit(connections[0], "DROP TABLE dms.keychangeevent_default")
     journal.partitions.ensure(versions=1_000, ahead=2)
@@ -332,9 +340,10 @@ def test_a_pruner_may_drop_parts_and_nobody_else(
             f" TO pruner_of_{database}",
         )
         commit(admin, f"GRANT SELECT, UPDATE ON dms.JournalFloor TO pruner_of_{database}")
+        commit(admin, f"GRANT EXECUTE ON FUNCTION dms.hold_lease(text, uuid, text, integer, boolean) TO pruner_of_{database}")
         commit(admin, f"GRANT SELECT ON dms.ChangeConsumer, dms.alembic_version TO pruner_of_{database}")
         commit(admin, f"GRANT SELECT ON SEQUENCE dms.ChangeVersionSequence TO pruner_of_{database}")
-        migrating.upgrade(url, options=["partitions"])
+        migrate.upgrade(url, options=["partitions"])
         journal.partitions.ensure(versions=500, ahead=6)
         populate(url, 1_000)
         history = History(url)
@@ -347,7 +356,7 @@ def test_a_pruner_may_drop_parts_and_nobody_else(
                 pruner.partitions.ensure(versions=500, ahead=9)
             commit(admin, f"REVOKE DELETE ON dms.DocumentChangeEvent FROM pruner_of_{database}")
             with (
-                pruner._pool.begin() as session,
+                pruner.database.pool.begin() as session,
                 pytest.raises(sa.exc.DBAPIError, match="permission denied for table documentchange"),
             ):
                 session.exec_driver_sql("SELECT dms.drop_partition('DocumentChangeEvent', 'documentchangeevent_to_2000', '{}')")
@@ -374,8 +383,8 @@ def test_a_part_above_the_floor_cannot_be_dropped(journal: dj.Journal, old: Hist
 def test_what_would_go_on_with_a_part_stops_the_upgrade(url: str, connections: list[sa.Connection], made: str, named: str) -> None:
     commit(connections[0], made)
     with pytest.raises(dj.MigrationRefused, match=f"KeyChangeEvent is used by .*{named}"):
-        migrating.upgrade(url, options=["partitions"])
-    assert migrating.installed(url).options == ()
+        migrate.upgrade(url, options=["partitions"])
+    assert migrate.installed(url).options == ()
 
 
 def test_rights_and_owner_of_the_journals_stay_in_both_directions(url: str, connections: list[sa.Connection]) -> None:
@@ -389,13 +398,28 @@ def test_rights_and_owner_of_the_journals_stay_in_both_directions(url: str, conn
         commit(admin, f"GRANT SELECT, DELETE ON dms.DocumentChangeEvent TO {role} WITH GRANT OPTION")
         commit(admin, f"GRANT SELECT (DocumentId) ON dms.KeyChangeEvent TO {role}")
         before = commit(admin, acl), commit(admin, columns)
-        migrating.upgrade(url, options=["partitions"])
+        migrate.upgrade(url, options=["partitions"])
         assert (commit(admin, acl), commit(admin, columns)) == before
         with dj.connect(url) as journal:
             journal.partitions.ensure(versions=500, ahead=2)
             populate(url, 100)
-        migrating.downgrade(url, without=["partitions"])
+        migrate.downgrade(url, without=["partitions"])
         assert (commit(admin, acl), commit(admin, columns)) == before
     finally:
         commit(admin, f"DROP OWNED BY {role}")
         commit(admin, f"DROP ROLE {role}")
+
+
+def test_a_part_whose_rows_an_earlier_prune_has_deleted_counts_none_again(
+    url: str, journal: dj.Journal, connections: list[sa.Connection]
+) -> None:
+    """While a reader is in the way, a prune deletes the rows of a part; the next one drops it. Statistics are of before."""
+    migrate.upgrade(url, options=["partitions"])
+    journal.partitions.ensure(versions=10, ahead=3)
+    write(journal, *(document(SCHOOL, number) for number in range(25)))
+    commit(connections[0], "ANALYZE dms.DocumentChangeEvent")
+    commit(connections[0], "DELETE FROM dms.DocumentChangeEvent WHERE ChangeVersion < 20")
+    connections[0].exec_driver_sql("SELECT pg_stat_force_next_flush()")
+    connections[0].rollback()
+    told = {each.journal: (each.deleted, each.dropped) for each in journal.prune(through=19).journals}
+    assert told["DocumentChangeEvent"] == (0, 2)

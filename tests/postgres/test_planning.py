@@ -7,7 +7,7 @@ import pytest
 import sqlalchemy as sa
 
 import dmsjournal as dj
-from dmsjournal.planning import Piece
+from dmsjournal.read.plan import Piece
 from tests.helpers import commit, resource
 
 SCHOOL, STUDENT, PLAN = resource("School"), resource("Student"), resource("GraduationPlan")
@@ -162,7 +162,7 @@ def test_a_version_is_read_once_for_all_of_its_cuts(
 ) -> None:
     commit(connections[0], "UPDATE dms.Document SET IdentityVersion = 0 WHERE DocumentId = 10")
     read: list[str] = []
-    sa.event.listen(journal._pool, "before_cursor_execute", lambda *told: read.append(told[2]))
+    sa.event.listen(journal.database.pool, "before_cursor_execute", lambda *told: read.append(told[2]))
     plan = journal.plan(window=dj.Window(journal.versions().newest), parts=20)
     assert len(plan.parts) == 20
     assert sum("plan_version.sql" in statement for statement in read) == 1

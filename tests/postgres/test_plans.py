@@ -15,7 +15,7 @@ import pytest
 import sqlalchemy as sa
 
 import dmsjournal as dj
-from dmsjournal import statements
+from dmsjournal.database import sql
 from tests.helpers import PLAN, expected_changes, in_psycopg
 
 pytestmark = pytest.mark.xdist_group("plans")  # one database for all of them
@@ -24,8 +24,8 @@ PLANS, DESCRIPTORS, DEAD = 100_000, 1_000, 10_000
 PAGE = 501  # rows a page of 500 scans
 BIG = {"document", "documentchangeevent", "referenceedge", "identitychangeevent"}
 SEEKS = {"Index Scan", "Index Only Scan"}
-QUERY = statements.text_of("postgres", "queries/change_page")
-BEGIN_PAGE = statements.text_of("postgres", "queries/begin_page")
+QUERY = sql.text_of("postgres", "queries/read/change_page")
+BEGIN_PAGE = sql.text_of("postgres", "queries/database/begin_page")
 
 # Resource 1 are descriptors, 2 are plans: each refers to one of the first 500 descriptors, and all of them to the last one.
 BUILD = [
@@ -202,19 +202,64 @@ def test_a_big_walk_is_the_definitions(big: Big) -> None:
         assert calls <= DEAD // 500 + 1
 
 
-@pytest.mark.parametrize("name", ["deletes", "key_changes", "derive", "find_documents"])
+@pytest.mark.parametrize("name", ["read/deletes", "read/key_changes", "read/derive", "write/find_documents"])
 def test_other_queries_seek_too(big: Big, name: str) -> None:
     binds = {
-        "deletes": {"resource_key_id": 2, "after_version": 0, "max_version": big.last, "page_size": 500},
-        "key_changes": {"resource_key_id": 2, "min_version": 0, "after_version": 0, "max_version": big.last, "page_size": 500},
-        "derive": {"document_ids": json.dumps([*range(10_001, 10_101)])},
-        "find_documents": {"rows": json.dumps([{"ordinal": n, "resource_key_id": 2, "key_values": {"n": n}} for n in range(100)])},
+        "read/deletes": {"resource_key_id": 2, "after_version": 0, "max_version": big.last, "page_size": 500, "with_key": 1},
+        "read/key_changes": {
+            "resource_key_id": 2,
+            "min_version": 0,
+            "after_version": 0,
+            "max_version": big.last,
+            "page_size": 500,
+            "with_key": 1,
+        },
+        "read/derive": {"document_ids": json.dumps([*range(10_001, 10_101)])},
+        "write/find_documents": {
+            "rows": json.dumps([{"ordinal": n, "resource_key_id": 2, "key_values": {"n": n}} for n in range(100)])
+        },
     }[name]
-    query = re.sub(r":(\w+)", r"%(\1)s", statements.text_of("postgres", f"queries/{name}").replace("%", "%%"))
+    query = re.sub(r":(\w+)", r"%(\1)s", sql.text_of("postgres", f"queries/{name}").replace("%", "%%"))
     [(found,)] = big.session.execute("EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) " + query, binds, prepare=False)
     scans = [node for node in nodes(found[0]["Plan"]) if node.get("Relation Name") in BIG]
     assert {node["Node Type"] for node in scans} <= SEEKS | {"Bitmap Heap Scan"}
     assert read(found[0]["Plan"]) <= 3_000
+
+
+def test_the_search_for_reused_keys_seeks(big: Big) -> None:
+    """A lookup by key for each tombstone, however many documents and tombstones there are."""
+    with big.session.transaction(force_rollback=True):
+        big.session.execute(
+            """INSERT INTO dms.DocumentDeleteEvent
+               SELECT n, n, gen_random_uuid(), 1, now(), 2, jsonb_build_object('n', n) FROM generate_series(1, 20000) AS n"""
+        )
+        big.session.execute(
+            "UPDATE dms.Document SET KeyValues = jsonb_build_object('n', DocumentId) WHERE DocumentId BETWEEN 10001 AND 10050"
+        )
+        binds = {"versions": json.dumps([*range(10_001, 10_101)]), "max_version": 10**12}
+        plan = explained(big, "read/reused_keys", binds)
+    scans = [node for node in nodes(plan) if node.get("Relation Name") in BIG | {"documentdeleteevent"}]
+    assert {node["Node Type"] for node in scans} <= SEEKS | {"Bitmap Heap Scan"}
+    assert plan["Actual Rows"] == 50
+    assert read(plan) <= 3_000
+
+
+def test_the_search_for_renamed_children_seeks(big: Big) -> None:
+    """What a page's documents refer to, and the key changes of that: not the tables."""
+    with big.session.transaction(force_rollback=True):
+        big.session.execute(
+            """INSERT INTO dms.DocumentCache (DocumentId, DocumentJson, Etag, ComputedVersion)
+               SELECT 10000 + n, '{}', '', 0 FROM generate_series(1, 5000) AS n"""
+        )
+        big.session.execute("UPDATE dms.Document SET KeyValues = jsonb_build_object('n', DocumentId) WHERE DocumentId <= 1000")
+        big.session.execute("UPDATE dms.Document SET ContentVersion = 0 WHERE DocumentId BETWEEN 10002 AND 10101")  # of these keys
+        big.session.execute("UPDATE dms.Document SET KeyValues = jsonb_build_object('n', -DocumentId) WHERE DocumentId <= 1000")
+        plan = explained(big, "read/renamed_children", {"document_ids": json.dumps([*range(10_002, 10_102)])})
+    scans = [node for node in nodes(plan) if node.get("Relation Name") in BIG | {"documentcache", "keychangeevent"}]
+    assert {node["Node Type"] for node in scans} <= SEEKS | {"Bitmap Heap Scan"}
+    assert plan["Actual Rows"] == 200  # each refers to two
+    costs = {(node.get("Node Type"), node.get("Relation Name"), node.get("Index Name")): read(node) for node in nodes(plan)}
+    assert read(plan) <= 8_000, costs
 
 
 @pytest.mark.parametrize("name", ["documents", "edges", "events", "tombstones"])
@@ -223,7 +268,7 @@ def test_a_batch_of_verify_seeks(big: Big, name: str) -> None:
     again = {"again_from": 1, "again_through": 0, "rewound_through": None, "rewound_at": None}
     after = 10_000 if name in ("documents", "edges") else big.dead
     binds = {"after": after, "last": after + 1_000} | (again if name in ("documents", "tombstones") else {})
-    query = re.sub(r":(\w+)", r"%(\1)s", statements.text_of("postgres", f"queries/verify_{name}").replace("%", "%%"))
+    query = re.sub(r"(?<!:):(\w+)", r"%(\1)s", sql.text_of("postgres", f"queries/operate/verify_{name}").replace("%", "%%"))
     [(found,)] = big.session.execute("EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) " + query, binds, prepare=False)
     scans = [node for node in nodes(found[0]["Plan"]) if node.get("Relation Name") in BIG]
     assert scans or name == "tombstones"
@@ -232,7 +277,12 @@ def test_a_batch_of_verify_seeks(big: Big, name: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "most", "ranges"),  # the first look of the planner, and its last
-    [("plan_events", 10_000, 1), ("plan_events", 8, 8_000), ("plan_identities", 5_000, 1), ("plan_identities", 1, 8_000)],
+    [
+        ("read/plan_events", 10_000, 1),
+        ("read/plan_events", 8, 8_000),
+        ("read/plan_identities", 5_000, 1),
+        ("read/plan_identities", 1, 8_000),
+    ],
 )
 @pytest.mark.parametrize("of", ["", "_of"])
 def test_a_plan_seeks_and_does_not_know_the_window(big: Big, name: str, of: str, most: int, ranges: int) -> None:
@@ -251,7 +301,7 @@ def test_a_plan_seeks_and_does_not_know_the_window(big: Big, name: str, of: str,
 
 def test_the_marks_of_a_version_read_that_version_only(big: Big) -> None:
     for version, documents in ((big.last, PLANS), (big.updates, 1)):
-        plan = explained(big, "plan_version", {"resource_key_ids": "[2]", "version": version, "step": 1_000})
+        plan = explained(big, "read/plan_version", {"resource_key_ids": "[2]", "version": version, "step": 1_000})
         scans = [node for node in nodes(plan) if node.get("Relation Name") in BIG]
         assert sum(node["Actual Rows"] * node["Actual Loops"] for node in scans) <= 2 * documents + 10
         assert read(plan) <= documents + 100
@@ -279,7 +329,7 @@ def test_an_interior_part_of_a_version_is_a_range_of_an_index(big: Big, resource
 
 def explained(big: Big, name: str, binds: dict[str, Any]) -> dict[str, Any]:
     """The plan of a planner's query, as the journal runs it."""
-    query = re.sub(r":(\w+)", r"%(\1)s", statements.text_of("postgres", f"queries/{name}").replace("%", "%%"))
+    query = re.sub(r":(\w+)", r"%(\1)s", sql.text_of("postgres", f"queries/{name}").replace("%", "%%"))
     with big.session.transaction():
         big.session.execute(BEGIN_PAGE)
         [(found,)] = big.session.execute("EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) " + query, binds, prepare=False)

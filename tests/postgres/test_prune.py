@@ -9,8 +9,8 @@ import pytest
 import sqlalchemy as sa
 
 import dmsjournal as dj
-from dmsjournal import statements
-from dmsjournal.session import Session
+from dmsjournal.database import sql
+from dmsjournal.database.session import Session
 from tests.helpers import commit, newest
 
 ROWS, BATCH = 20_000, 1_000
@@ -39,8 +39,10 @@ def test_a_prune_goes_in_batches_that_lock_no_table(full: dj.Journal, connection
     enough = threading.Event()
     seen: list[dj.Pruned] = []
     between: list[list[Any]] = []
+    # Of a whole table: 'extend', 'page' and 'tuple' locks name their table too, and last for a moment.
     locks = (
-        "SELECT DISTINCT coalesce(relation::regclass::text, locktype), mode FROM pg_locks JOIN pg_stat_activity USING (pid)"
+        "SELECT DISTINCT CASE locktype WHEN 'relation' THEN relation::regclass::text ELSE locktype END, mode"
+        " FROM pg_locks JOIN pg_stat_activity USING (pid)"
         " WHERE application_name = 'dmsjournal' AND pg_stat_activity.datname = current_database()"
     )
 
@@ -69,7 +71,8 @@ def test_a_prune_goes_in_batches_that_lock_no_table(full: dj.Journal, connection
     on_tables = {(name, mode) for name, mode in held if name.startswith("dms.")}
     assert ("dms.documentchangeevent", "RowExclusiveLock") in on_tables, "nobody looked during a batch"
     assert {mode for _, mode in on_tables} <= MODES
-    assert all(rows == [("advisory", "ExclusiveLock")] for rows in between), "a lock outlived its batch"
+    assert between
+    assert not any(between), "a lock outlived its batch"
 
 
 @pytest.mark.acceptance("53")
@@ -78,7 +81,7 @@ def test_a_batch_begins_where_the_last_one_ended(full: dj.Journal, connections: 
     execute, begins = Session.execute, []
 
     def spy(session: Session, name: str, /, **binds: object) -> object:
-        if name == "prune_document_changes":
+        if name == "operate/prune_document_changes":
             begins.append(binds["after_version"])
         return execute(session, name, **binds)
 
@@ -97,8 +100,8 @@ def test_a_batch_begins_where_the_last_one_ended(full: dj.Journal, connections: 
 
 def blocks_of_a_batch(connection: sa.Connection, after: int) -> int:
     """What finding a batch's rows reads, in blocks; the plan must be an index's."""
-    connection.execute(statements.query("postgres", "prune_begin"))
-    text = statements.text_of("postgres", "queries/prune_document_changes")
+    connection.execute(sql.query("postgres", "operate/prune_begin"))
+    text = sql.text_of("postgres", "queries/operate/prune_document_changes")
     binds = {"after_version": after, "after_id": 0, "through": ROWS, "batch_size": BATCH}
     [plan] = connection.execute(sa.text(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {text}"), binds).scalar_one()
     scans = [node for node in nodes(plan["Plan"]) if node.get("Relation Name") == "documentchangeevent"]
@@ -115,7 +118,7 @@ def nodes(plan: dict[str, Any]) -> list[dict[str, Any]]:
 def test_a_batch_that_fails_changes_nothing(full: dj.Journal, connections: list[sa.Connection]) -> None:
     with connections[0].begin():
         connections[0].exec_driver_sql("LOCK TABLE dms.JournalFloor IN SHARE MODE")
-        with dj.connect(full._pool.url.update_query_dict({"options": "-c lock_timeout=200ms"})) as other:
+        with dj.connect(full.database.pool.url.update_query_dict({"options": "-c lock_timeout=200ms"})) as other:
             with pytest.raises(dj.Unavailable):
                 other.prune(10)
             connections[0].rollback()

@@ -19,8 +19,9 @@ import sqlalchemy as sa
 from psycopg import sql
 
 import dmsjournal as dj
-from dmsjournal import filling, migrating, statements
-from dmsjournal.contexts import Context
+from dmsjournal.database import sql as statements
+from dmsjournal.read.contexts import Context
+from dmsjournal.schema import fill, migrate
 from tests.consumer import PLAN_ID, Consumer, found, past_triggers
 from tests.helpers import (
     PLAN,
@@ -68,6 +69,13 @@ def written(journal: dj.Journal) -> dj.Journal:
     return journal
 
 
+def make_consumer(connection: sa.Connection, url: sa.URL) -> None:
+    """Gives a role what sql/postgres/roles/consumer.sql gives."""
+    grants = statements.text_of("postgres", "roles/consumer").replace("\\set ON_ERROR_STOP on\n", "")
+    grants = grants.replace("BEGIN;\n", "").replace("COMMIT;\n", "").replace(':"consumer"', f'"{url.username}"')
+    commit(connection, grants)
+
+
 @contextmanager
 def client(url: sa.URL) -> Iterator[Client]:
     with psycopg.connect(in_psycopg(url), autocommit=True) as connected:
@@ -111,7 +119,7 @@ def test_a_reader_may_verify_and_only_the_installing_role_repair(consumer: Consu
         assert found(reader.verify()) == {"document-unstamped": [PLAN_ID]}
         with pytest.raises(dj.DatabaseRefused) as refused:
             reader.repair()
-        assert refused.value.code == "42501"
+        assert refused.value.sqlstate == "42501"
     with dj.connect(urls["writer"]) as writer, pytest.raises(dj.DatabaseRefused):
         writer.verify()
     with client(urls["reader"]) as reader:
@@ -134,7 +142,7 @@ def test_a_reader_reads_everything_and_writes_nothing(written: dj.Journal, urls)
         assert reader.derive([1, 2]) == written.derive([1, 2])
         with pytest.raises(dj.DatabaseRefused) as refused, reader.write() as tx:
             tx.upsert(document(STUDENT, 9))
-        assert refused.value.code == "42501"
+        assert refused.value.sqlstate == "42501"
         assert "secret" not in f"{refused.value} {refused.value!r} {reader!r}"
     with client(urls["reader"]) as reader:
         assert reader.execute("SELECT count(*) FROM dms.ResourceChange").fetchone() == (2,)
@@ -154,7 +162,7 @@ def test_a_reader_follows_the_feed_and_only_the_installing_role_cuts_it(written:
         for refused in (lambda: reader.change_bucket_count(2), lambda: dj.DatabaseCheckpoint(reader, "index").save(token)):
             with pytest.raises(dj.DatabaseRefused):
                 refused()
-    commit(connections[0], f'GRANT INSERT, UPDATE, DELETE ON dms.ChangeConsumer TO "{urls["reader"].username}"')
+    make_consumer(connections[0], urls["reader"])
     with dj.connect(urls["reader"]) as reader:
         dj.DatabaseCheckpoint(reader, "index").save(token)
         assert dj.DatabaseCheckpoint(reader, "index").load() == token
@@ -164,8 +172,8 @@ def test_a_reader_follows_the_feed_and_only_the_installing_role_cuts_it(written:
 
 
 def test_a_reader_reads_what_the_options_add_to_the_feed_unless_it_may_not(written: dj.Journal, urls, connections) -> None:
-    url = written._pool.url.render_as_string(hide_password=False)
-    migrating.upgrade(url, options=["images", "context"])
+    url = written.database.pool.url.render_as_string(hide_password=False)
+    migrate.upgrade(url, options=["images", "context"])
     with dj.connect(url) as journal:
         start = dj.FromToken(journal.read_changes(dj.FeedRequest(start=dj.Now())).token)
         with journal.write(dj.Context(user="ada")) as tx:
@@ -226,10 +234,10 @@ def test_a_pruner_can_do_nothing_else(written: dj.Journal, urls) -> None:
 
 
 def test_an_option_works_with_the_rights_that_were_granted_before_it(written: dj.Journal, urls, url: str, connections) -> None:
-    migrating.upgrade(url, options=["max_dep_identity_version"])
+    migrate.upgrade(url, options=["max_dep_identity_version"])
     with pytest.raises(dj.DatabaseRefused, match=r"must be owner of table document.*as the installing role"):
-        filling.fill(urls["writer"], "max_dep_identity_version")
-    filling.fill(url, "max_dep_identity_version")
+        fill.fill(urls["writer"], "max_dep_identity_version")
+    fill.fill(url, "max_dep_identity_version")
     with client(urls["writer"]) as writer, dj.connect(urls["reader"]) as reader:
         writer.execute("UPDATE dms.Document SET IdentityVersion = NULL WHERE DocumentId = 1")
         writer.execute("SELECT dms.horizon()")
@@ -324,6 +332,133 @@ def test_functions_with_the_owners_rights_have_a_fixed_path_and_no_callers(writt
     # What costs a row has no SET clause: every name in these is qualified instead, which the attacks below put to the test.
     assert unfixed <= {"stamp_document", "stamp_insert", "stamp_update", "enter_change"}
     assert {name for name, _, public in functions if public} <= {"enter_change", "horizon"}
+
+
+EXECUTE = {  # who may execute each function, besides its owner
+    "begin_split(text,text,bigint)": [],
+    "bury_image()": [],
+    "close_context()": [],
+    "close_partition(text,bigint)": [],
+    "drop_partition(text,text,text[])": ["pruner"],
+    "drop_consumer(text)": ["pruner"],
+    "hold_lease(text,uuid,text,integer,boolean)": ["pruner"],
+    "is_own_row(bigint,xid,bigint)": [],
+    "keep_consumer()": [],
+    "move_consumer(text,bigint,bigint,text,boolean)": ["pruner"],
+    "register_consumer(text,bigint,bigint,text)": ["pruner"],
+    "ensure_partitions(bigint,integer)": [],
+    "enter_change()": [],
+    "enter_statement()": [],
+    "fill_max_dep(integer)": [],
+    "forget_bounds(text)": [],
+    "held_floors()": ["PUBLIC", "pruner", "reader", "writer"],
+    "horizon()": ["PUBLIC", "pruner", "reader", "writer"],
+    "is_read_yet(text[])": [],
+    "journal_delete()": [],
+    "journal_identity()": [],
+    "journal_insert()": [],
+    "journal_update()": [],
+    "keep_image()": [],
+    "keep_max_dep()": [],
+    "keep_parent_resource()": [],
+    "make_partition(text,text)": [],
+    "note_partitions(text,text)": [],
+    "note_context()": [],
+    "note_identity()": [],
+    "pair_image()": [],
+    "pieces_of(text,text,bigint)": [],
+    "raise_at_commit()": [],
+    "raise_pending()": [],
+    "refuse_truncate()": [],
+    "rename_partition(text,text)": [],
+    "split_partition(text,text,bigint,bigint,text[])": [],
+    "stamp_insert()": [],
+    "stamp_parents()": [],
+    "stamp_repointed_parents()": [],
+    "stamp_update()": [],
+    "begin_tracking()": [],
+    "check_trackable(oid,name,boolean)": [],
+    "check_tracked_documents(text,bigint)": ["reader", "writer"],
+    "check_tracked_rows(text,bigint,bigint)": ["reader", "writer"],
+    "check_tracking()": ["reader", "writer"],
+    "columns_of(name[],text)": [],
+    "drop_tracking(smallint)": [],
+    "fill_table(text)": [],
+    "fill_tracked(text,integer)": [],
+    "link_late()": [],
+    "make_tracking(smallint)": [],
+    "note_tracked(text,text,text,text,name[],name[],name,boolean,boolean)": [],
+    "renamed_columns(name[],jsonb,oid)": [],
+    "renew_tracking(text,boolean)": [],
+    "track(text,text,text,text,name[],name[],name,boolean,boolean)": [],
+    "tracked_base_type(oid)": [],
+    "tracked_bodies(bigint[])": ["reader", "writer"],
+    "tracked_body(smallint,text)": [],
+    "tracked_body_query(smallint)": ["reader", "writer"],
+    "tracked_columns(oid)": [],
+    "tracked_document(smallint,text)": [],
+    "tracked_id(text)": [],
+    "tracked_json(oid,text)": [],
+    "tracked_key(smallint)": [],
+    "tracked_key_json(smallint,text)": [],
+    "tracked_neighbours(smallint)": [],
+    "tracked_references()": [],
+    "tracked_relation(smallint)": [],
+    "tracked_state(text,text,oid,smallint,text)": [],
+    "tracked_tables()": ["reader", "writer"],
+    "tracked_typed(oid,text,text)": [],
+    "tracking_of(smallint)": [],
+    "untrack(text,boolean)": [],
+}
+EXECUTORS = """
+SELECT replace(replace(p.oid::regprocedure::text, 'dms.', ''), ' ', ''),
+       coalesce(array_agg(CASE acl.grantee WHEN 0 THEN 'PUBLIC' ELSE split_part(acl.grantee::regrole::text, '_', 1) END)
+                FILTER (WHERE acl.grantee <> p.proowner), '{}')
+FROM pg_proc AS p CROSS JOIN LATERAL aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) AS acl
+WHERE p.pronamespace = 'dms'::regnamespace GROUP BY p.oid
+"""
+
+
+@pytest.mark.parametrize("granted", ["before the options", "after them"])
+def test_who_may_execute_what_is_a_list(request, written: dj.Journal, url: str, connections, granted: str) -> None:
+    if granted == "before the options":
+        request.getfixturevalue("urls")
+    migrate.upgrade(url, options=migrate.known_options())
+    if granted == "after them":
+        request.getfixturevalue("urls")
+    assert {name: sorted(roles) for name, roles in commit(connections[0], EXECUTORS)} == {
+        name: sorted(roles) for name, roles in EXECUTE.items()
+    }
+
+
+def test_a_part_is_dropped_by_a_pruner_alone(written: dj.Journal, url: str, urls) -> None:
+    """A role that is no pruner does not get as far as the question what it may delete."""
+    migrate.upgrade(url, options=["partitions"])
+    call = "SELECT dms.drop_partition('DocumentChangeEvent', 'documentchangeevent_default', '{}')"
+    for role in ("writer", "reader"):
+        with (
+            client(urls[role]) as session,
+            pytest.raises(psycopg.errors.InsufficientPrivilege, match="for function drop_partition"),
+        ):
+            session.execute(call)
+    with client(urls["pruner"]) as pruner:
+        assert pruner.execute(call).fetchone() == (True,)  # the default part is none that is dropped
+
+
+def test_a_pruner_without_the_right_to_drop_parts_deletes_rows(written: dj.Journal, url: str, urls, connections) -> None:
+    migrate.upgrade(url, options=["partitions"])
+    written.partitions.ensure(versions=2, ahead=2)
+    commit(connections[0], f"REVOKE EXECUTE ON FUNCTION dms.drop_partition FROM {urls['pruner'].username}")
+    with dj.connect(urls["pruner"]) as pruner:
+        pruned = pruner.prune(2)
+        assert pruned.finished
+        assert not any(journal.dropped for journal in pruned.journals)
+
+
+def test_nobody_but_a_writer_holds_the_horizon_back(written: dj.Journal, urls) -> None:
+    for role in ("reader", "pruner"):
+        with client(urls[role]) as session, pytest.raises(psycopg.errors.InsufficientPrivilege, match="for function enter_change"):
+            session.execute("SELECT dms.enter_change()")
 
 
 # Attacks. Each runs before or inside the writer's statements; `write_something` makes the same changes every time.
@@ -593,7 +728,7 @@ def test_a_role_without_rights_is_told_what_to_grant(url: str, written: dj.Journ
 
 
 def test_options_images_and_context_are_kept_by_triggers_alone(url: str, urls, connections) -> None:
-    migrating.upgrade(url, options=["images", "context"])
+    migrate.upgrade(url, options=["images", "context"])
     student = document(STUDENT, 1, body={"name": "Ada"})
     with dj.connect(urls["writer"]) as writer, writer.write(dj.Context(user="ada")) as tx:
         tx.upsert(student)
@@ -627,7 +762,7 @@ def test_options_images_and_context_are_kept_by_triggers_alone(url: str, urls, c
 
 def test_a_pruner_that_is_made_after_the_options_deletes_what_they_keep(request, written: dj.Journal, url: str) -> None:
     """grants.sql gives it the rights, and it sees no body."""
-    migrating.upgrade(url, options=["images", "context"])
+    migrate.upgrade(url, options=["images", "context"])
     pruner_url = request.getfixturevalue("urls")["pruner"]
     with dj.connect(url) as journal:
         with journal.write(context=Context(user="ada")) as tx:
@@ -662,3 +797,44 @@ def test_the_http_service_needs_a_reader_and_for_retention_a_pruner(written: dj.
     pruner = urls["pruner"].render_as_string(hide_password=False)
     with in_process(replace(settings, admin_url=pruner)) as service:
         assert service.post("/changefeed/retention", **asked).json()["floor"] == 1
+
+
+@pytest.mark.acceptance("83", "95")
+def test_default_privileges_without_public_leave_each_role_what_it_calls(postgres_server) -> None:
+    """A hardened database: what PUBLIC has by default is taken from it before the installation."""
+    with postgres_server.fresh_database() as url, sa.create_engine(url, poolclass=sa.NullPool).connect() as admin:
+        names = {role: f"{role}_{sa.make_url(url).database}" for role in ("writer", "reader", "pruner", "byhand")}
+        commit(admin, "ALTER DEFAULT PRIVILEGES REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC")
+        commit(admin, "ALTER DEFAULT PRIVILEGES REVOKE USAGE ON TYPES FROM PUBLIC")
+        try:
+            migrate.upgrade(url, options=["context", "images", "max_dep_identity_version", "partitions"])
+            for name in names.values():
+                commit(admin, f"CREATE ROLE {name} LOGIN PASSWORD 'secret'")
+            grants = statements.text_of("postgres", "roles/grants").replace("\\set ON_ERROR_STOP on\n", "")
+            with psycopg.connect(in_psycopg(url), autocommit=True) as plain:
+                plain.execute(re.sub(r':"(writer|reader|pruner)"', lambda role: names[role[1]], grants))
+            urls = {role: sa.make_url(url).set(username=name, password="secret") for role, name in names.items()}
+            with dj.connect(urls["writer"]) as writer:
+                write(writer, document(STUDENT, 1, body={"name": "Ada"}))
+                with writer.write() as tx:
+                    tx.rekey(STUDENT, {"studentId": 1}, {"studentId": 2})
+            with dj.connect(urls["reader"]) as reader:
+                assert len(list(reader.changes(STUDENT))) == 1
+                assert reader.verify().is_clean
+                assert reader.status().newest == 2
+            with dj.connect(urls["pruner"]) as pruner:
+                pruner.prune(through=1)
+            commit(
+                admin,
+                f"GRANT USAGE ON SCHEMA dms TO {names['byhand']}; GRANT SELECT ON ALL TABLES IN SCHEMA dms TO {names['byhand']}",
+            )
+            with dj.connect(urls["byhand"]) as reader, pytest.raises(dj.DatabaseRefused, match=r"function horizon.*roles\.md"):
+                reader.versions()
+            with dj.connect(url) as journal:
+                [finding] = journal.verify().findings
+            lacking = [f"{names['byhand']} (lacks EXECUTE on dms.{name}())" for name in ("held_floors", "horizon")]
+            assert (finding.code, sorted(map(str, finding.objects))) == ("right-missing", lacking)
+        finally:
+            commit(admin, "ALTER DEFAULT PRIVILEGES GRANT EXECUTE ON FUNCTIONS TO PUBLIC")
+            for name in names.values():
+                commit(admin, f"DROP OWNED BY {name}; DROP ROLE {name}")

@@ -6,7 +6,8 @@ from typing import Any
 
 import psycopg
 
-from dmsjournal import migrating, statements
+from dmsjournal.database import sql
+from dmsjournal.schema import migrate
 from tests.helpers import in_psycopg
 
 DOCUMENTS, PAGE = 20_000, 501
@@ -18,8 +19,8 @@ def scans(plan: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def test_a_page_reads_its_own_rows_only(url: str) -> None:
-    migrating.upgrade(url, options=["max_dep_identity_version"])
-    query = re.sub(r":(\w+)", r"%(\1)s", statements.text_of("postgres", "queries/change_page_stored"))
+    migrate.upgrade(url, options=["max_dep_identity_version"])
+    query = re.sub(r":(\w+)", r"%(\1)s", sql.text_of("postgres", "queries/read/change_page_stored"))
     with psycopg.connect(in_psycopg(url), autocommit=True, prepare_threshold=None) as session:
         session.execute("INSERT INTO dms.ResourceKey VALUES (1, 'Ed-Fi', 'Child', '1'), (2, 'Ed-Fi', 'Parent', '1')")
         session.execute(
@@ -35,7 +36,7 @@ def test_a_page_reads_its_own_rows_only(url: str) -> None:
                 binds = {"resource_key_id": 2, "after_version": after[0], "after_id": after[1]}
                 binds |= {"max_version": 2**41, "page_size": PAGE}
                 with session.transaction():
-                    session.execute(statements.text_of("postgres", "queries/begin_page"))
+                    session.execute(sql.text_of("postgres", "queries/database/begin_page"))
                     explained = session.execute("EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) " + query, binds).fetchone()
                 assert explained is not None
                 plan = explained[0][0]["Plan"]

@@ -6,9 +6,10 @@ import pytest
 import sqlalchemy as sa
 
 import dmsjournal as dj
-from dmsjournal import migrating, verifying
-from dmsjournal.filling import fill
-from dmsjournal.images import Image
+from dmsjournal.operate import verify
+from dmsjournal.read.images import Image
+from dmsjournal.schema import migrate
+from dmsjournal.schema.fill import fill
 from tests.consumer import (
     GONE_ID,
     PLAN_ID,
@@ -89,7 +90,7 @@ def test_an_option_that_is_not_filled_yet_is_named_with_the_command_that_fills_i
     option = "max_dep_identity_version"
     with dj.connect(url) as journal:
         write(journal, document(PLAN, 1))
-    migrating.upgrade(url, options=[option])
+    migrate.upgrade(url, options=[option])
     for _ in range(2):
         with dj.connect(url) as journal:
             left = journal.repair().left
@@ -152,6 +153,160 @@ def test_what_only_a_dba_can_put_right_is_named_and_left(
     finally:
         commit(connections[0], "ALTER FUNCTION dms.stamp_insert() OWNER TO CURRENT_USER")
         commit(connections[0], "DROP ROLE IF EXISTS somebody")
+
+
+HASHES = (
+    "CREATE SCHEMA evil; "
+    "CREATE FUNCTION evil.jsonb_hash_extended(jsonb, integer) RETURNS bigint LANGUAGE sql IMMUTABLE AS 'SELECT 1'"
+)
+
+
+@pytest.mark.parametrize(
+    ("statement", "code", "expected"),
+    [
+        (
+            f"{HASHES}; DROP INDEX dms.IX_Document_KeyValues; CREATE INDEX IX_Document_KeyValues ON dms.Document "
+            "(ResourceKeyId, evil.jsonb_hash_extended(KeyValues, 0)) WHERE KeyValues IS NOT NULL",
+            "index-altered",
+            "ix_document_keyvalues (is CREATE INDEX ix_document_keyvalues ON document USING btree (resourcekeyid, "
+            "evil.jsonb_hash_extended(keyvalues, 0))",
+        ),
+        (
+            "DROP INDEX dms.IX_ReferenceEdge_Child; CREATE INDEX IX_ReferenceEdge_Child ON dms.ReferenceEdge (ChildDocumentId)",
+            "index-altered",
+            "ix_referenceedge_child (is CREATE INDEX",
+        ),
+        (
+            "CREATE SCHEMA evil; CREATE FUNCTION evil.ne(varchar, text) RETURNS boolean LANGUAGE sql AS 'SELECT true';"
+            "CREATE OPERATOR evil.<> (LEFTARG = varchar, RIGHTARG = text, FUNCTION = evil.ne);"
+            "ALTER TABLE dms.ResourceKey DROP CONSTRAINT CK_ResourceKey_Names, ADD CONSTRAINT CK_ResourceKey_Names CHECK "
+            "(ProjectName OPERATOR(evil.<>) '' AND ResourceName OPERATOR(evil.<>) '' AND ResourceVersion OPERATOR(evil.<>) '')",
+            "constraint-altered",
+            "ck_resourcekey_names (is CHECK (((projectname OPERATOR(evil.<>)",
+        ),
+        (
+            "ALTER TABLE dms.ReferenceEdge DROP CONSTRAINT FK_ReferenceEdge_Parent, ADD CONSTRAINT FK_ReferenceEdge_Parent "
+            "FOREIGN KEY (ParentDocumentId) REFERENCES dms.Document (DocumentId)",
+            "constraint-altered",
+            "fk_referenceedge_parent (is FOREIGN KEY",
+        ),
+        (
+            "CREATE SCHEMA evil;"
+            "CREATE FUNCTION evil.clock_timestamp() RETURNS timestamptz LANGUAGE sql AS 'SELECT pg_catalog.now()';"
+            "ALTER TABLE dms.Document ALTER COLUMN CreatedAt SET DEFAULT evil.clock_timestamp()",
+            "column-altered",
+            "document.createdat (its default is evil.clock_timestamp(), not clock_timestamp())",
+        ),
+        (
+            "ALTER TABLE dms.ChangeConsumer ALTER COLUMN UpdatedAt DROP DEFAULT",
+            "column-altered",
+            "changeconsumer.updatedat (has no default, not clock_timestamp())",
+        ),
+        (
+            "ALTER TABLE dms.KeyChangeEvent ALTER COLUMN DocumentUuid DROP NOT NULL",
+            "column-altered",
+            "keychangeevent.documentuuid (is uuid, not uuid NOT NULL)",
+        ),
+        (
+            "CREATE POLICY theirs ON dms.KeyChangeEvent USING (false)",
+            "table-altered",
+            "keychangeevent (has a policy, theirs, which hides rows)",
+        ),
+    ],
+)
+def test_a_definition_is_compared_by_what_it_means(
+    journal: dj.Journal, connections, statement: str, code: str, expected: str
+) -> None:
+    """Also where it is written as ours is: its names may have meant what somebody made."""
+    commit(connections[0], statement)
+    [finding] = journal.verify().findings
+    assert finding.code == code
+    assert [name[: len(expected)] for name in finding.objects] == [expected]
+    assert not journal.repair().left.is_clean
+
+
+@pytest.fixture
+def stranger(url: str, connections) -> Iterator[str]:
+    """A role that is not the installing one."""
+    name = f"stranger_{sa.make_url(url).database}"
+    commit(connections[0], f"CREATE ROLE {name}; CREATE SCHEMA AUTHORIZATION {name}")
+    commit(
+        connections[0],
+        f"CREATE FUNCTION {name}.spy() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''planted''; END';"
+        f"ALTER FUNCTION {name}.spy() OWNER TO {name}",
+    )
+    yield name
+    commit(connections[0], f"REASSIGN OWNED BY {name} TO CURRENT_USER; DROP OWNED BY {name} CASCADE; DROP ROLE {name}")
+
+
+@pytest.mark.acceptance("105")
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        ("ALTER SCHEMA dms OWNER TO {0}", {"owner-differs": ["schema dms (is owned by {0})"]}),
+        ("ALTER TABLE dms.alembic_version OWNER TO {0}", {"owner-differs": ["alembic_version (is owned by {0})"]}),
+        ("GRANT CREATE ON SCHEMA dms TO {0}", {"schema-open": ["schema dms (role {0} may create objects in it)"]}),
+        ("GRANT TRIGGER ON dms.Document TO {0}", {"table-open": ["table dms.document (role {0} may create triggers on it)"]}),
+        ("GRANT ALL ON dms.JournalFloor TO PUBLIC", {"table-open": ["table dms.journalfloor (PUBLIC may create triggers on it)"]}),
+        (
+            "CREATE DOMAIN dms.text AS pg_catalog.text; ALTER DOMAIN dms.text OWNER TO {0}",
+            {"owner-differs": ["type dms.text (is owned by {0})"]},
+        ),
+        (
+            "CREATE TRIGGER planted AFTER UPDATE ON dms.Document FOR EACH ROW EXECUTE FUNCTION {0}.spy()",
+            {
+                "object-foreign": [
+                    "trigger planted on dms.document (it uses function {0}.spy(), which belongs to role {0})",
+                ]
+            },
+        ),
+    ],
+)
+def test_what_another_role_owns_is_named_and_nothing_is_read(
+    journal: dj.Journal, connections, stranger: str, statement: str, expected: dict[str, list[str]]
+) -> None:
+    """An unstamped document is there, and is not looked at, unless another role can only create something."""
+    past_triggers(connections[0], "INSERT INTO dms.ResourceKey (ProjectName, ResourceName, ResourceVersion) VALUES ('a', 'b', 'c')")
+    past_triggers(connections[0], "INSERT INTO dms.Document (ResourceKeyId) VALUES (1)")
+    commit(connections[0], statement.format(stranger))
+    named = {code: [text.format(stranger) for text in texts] for code, texts in expected.items()}
+    stops = not {"schema-open", "table-open"} & set(expected)
+    read = {} if stops else {"document-unstamped": [1]}
+    assert found(journal.verify()) == named | read
+    assert found(journal.repair().left) == named  # with the trigger, a repair would have run it
+    subjects = [text.partition(" (")[0] for texts in named.values() for text in texts]
+    trust = ["table dms.alembic_version" if subject == "alembic_version" else subject for subject in subjects]
+    assert found(journal.verify(trust=trust)) == ({"document-unstamped": [1]} if stops else {})
+
+
+def test_a_trust_in_what_is_the_installing_roles_is_refused(journal: dj.Journal) -> None:
+    with pytest.raises(dj.InvalidRequest, match="trust = 'schema dms': the installing role owns it"):
+        journal.verify(trust=["schema dms"])
+
+
+def test_a_superuser_repairs_as_the_installing_role(postgres_server) -> None:
+    """What it makes again is that role's, and only a foreign key's triggers need more."""
+    with postgres_server.fresh_database() as url:
+        name = f"owner_{sa.make_url(url).database}"
+        engine = sa.create_engine(url, poolclass=sa.NullPool)
+        with engine.connect() as admin:
+            commit(
+                admin, f"CREATE ROLE {name} LOGIN PASSWORD 'secret'; GRANT CREATE ON DATABASE {sa.make_url(url).database} TO {name}"
+            )
+            owner = sa.make_url(url).set(username=name, password="secret")
+            try:
+                migrate.upgrade(owner)
+                commit(admin, "ALTER TABLE dms.ReferenceEdge DISABLE TRIGGER ALL")
+                commit(admin, "DROP FUNCTION dms.journal_identity() CASCADE")
+                with dj.connect(owner) as journal:
+                    left = journal.repair().left
+                assert set(found(left)) == {"constraint-altered"}
+                assert "where a superuser runs it" in left.findings[0].remedy
+                commit(admin, "DROP FUNCTION dms.journal_identity() CASCADE")
+                with dj.connect(url) as journal:
+                    assert found(journal.repair().left) == {}
+            finally:
+                commit(admin, f"DROP OWNED BY {name} CASCADE; DROP ROLE {name}")
 
 
 def test_what_others_add_is_not_ours_to_judge(journal: dj.Journal, connections) -> None:
@@ -260,8 +415,8 @@ def test_a_repair_gives_up_where_a_lock_is_held_and_goes_on_another_time(consume
         consumer.journal.repair()
     holder.rollback()
     assert consumer.journal.repair().left.is_clean
-    with consumer.journal._session() as session:
-        assert session.conn.exec_driver_sql("SHOW lock_timeout").scalar() == "0"
+    with consumer.journal.database.session() as session:
+        assert session.conn.exec_driver_sql("SHOW lock_timeout").scalar() == "30s"  # as connect.sql sets it
 
 
 @pytest.mark.parametrize("step", range(1, 12))
@@ -282,7 +437,7 @@ def test_a_repair_that_stops_anywhere_goes_on_when_it_is_run_again(
         "DELETE FROM dms.ResourceDependency",
     )
     commit(consumer.connection, "SELECT setval('dms.ChangeVersionSequence', 9)")
-    writing, runs = verifying._Repairer._writing, iter(range(1, 1000))
+    writing, runs = verify._Repairer._writing, iter(range(1, 1000))
 
     def stopping(repairer):
         if next(runs) == step:
@@ -290,7 +445,7 @@ def test_a_repair_that_stops_anywhere_goes_on_when_it_is_run_again(
         return writing(repairer)
 
     with monkeypatch.context() as patched:
-        patched.setattr(verifying._Repairer, "_writing", stopping)
+        patched.setattr(verify._Repairer, "_writing", stopping)
         try:
             consumer.journal.repair()
         except KeyboardInterrupt:
@@ -302,11 +457,11 @@ def test_a_repair_that_stops_anywhere_goes_on_when_it_is_run_again(
 
 def test_every_trigger_routine_and_view_of_the_release_is_compared(journal: dj.Journal, connections) -> None:
     """What the installed revision has and what the schema has are the same names: nothing is left out."""
-    from dmsjournal.installed import shipped_objects
+    from dmsjournal.schema.drift import shipped_objects
 
-    with journal._session() as session:
+    with journal.database.session() as session:
         shipped = set(shipped_objects(session))
-        installed = {(row.kind, row.name.lower()) for row in session.execute("verify_objects")}
+        installed = {(row.kind, row.name.lower()) for row in session.execute("schema/verify_objects")}
     of_keys = {"alembic_version", "alembic_version_pkc"}  # which the migrations make
     assert {name for name in installed if name[0] in ("trigger", "routine", "view", "sequence")} == {
         name for name in shipped if name[0] in ("trigger", "routine", "view", "sequence")
@@ -320,7 +475,7 @@ def test_every_trigger_routine_and_view_of_the_release_is_compared(journal: dj.J
 @pytest.mark.acceptance("59")
 def test_the_triggers_of_an_option_are_compared_and_put_back(journal: dj.Journal, url: str, connections) -> None:
     """Among them one that is a constraint, which a server does not replace."""
-    migrating.upgrade(url, options=["max_dep_identity_version"])
+    migrate.upgrade(url, options=["max_dep_identity_version"])
     assert journal.verify().is_clean
     commit(connections[0], "DROP TRIGGER TR_MaxDepIdentityPending_Raise ON dms.MaxDepIdentityPending")
     commit(connections[0], "ALTER TABLE dms.Document DISABLE TRIGGER TR_Document_NoteIdentity")
@@ -337,7 +492,7 @@ def test_the_triggers_of_an_option_are_compared_and_put_back(journal: dj.Journal
 )
 def test_a_stored_maximum_that_was_not_raised_is_found_and_its_document_is_read(url: str, connections, trigger: str) -> None:
     """A child was renamed while a trigger of the option was off; its return alone would leave the parent unread for good."""
-    migrating.upgrade(url, options=["max_dep_identity_version"])
+    migrate.upgrade(url, options=["max_dep_identity_version"])
     populate(url)
     fill(url, "max_dep_identity_version")
     admin, (name, _, table) = connections[0], trigger.split()
@@ -359,7 +514,7 @@ def test_a_stored_maximum_that_was_not_raised_is_found_and_its_document_is_read(
 
 def test_images_are_said_to_be_whole_from_the_repair_of_their_triggers_on(url: str, connections) -> None:
     """A body changed while a trigger of the option was off: no image tells that, so none may be taken for no change."""
-    migrating.upgrade(url, options=["images"])
+    migrate.upgrade(url, options=["images"])
     with dj.connect(url) as journal:
         write(journal, document(PLAN, 1, body={"v": 1}))
         commit(connections[0], "ALTER TABLE dms.DocumentCache DISABLE TRIGGER TR_DocumentCache_ImageUpdate")
@@ -404,7 +559,7 @@ def test_without_a_floor_nobody_is_given_a_short_answer(
 
 
 def test_a_lost_floor_of_images_is_found_and_becomes_a_new_one(url: str, connections) -> None:
-    migrating.upgrade(url, options=["images"])
+    migrate.upgrade(url, options=["images"])
     populate(url)
     with dj.connect(url) as journal:
         commit(connections[0], "DELETE FROM dms.DocumentImageFloor")
@@ -413,3 +568,36 @@ def test_a_lost_floor_of_images_is_found_and_becomes_a_new_one(url: str, connect
         repair = journal.repair()
         assert (found(repair.found), found(repair.left)) == ({"floor-missing": ["DocumentImageFloor"]}, {})
         assert journal.images_since() == newest(journal)
+
+
+@pytest.mark.parametrize(
+    "constraint",
+    [
+        "dms.ReferenceEdge FK_ReferenceEdge_Parent FOREIGN KEY (ParentDocumentId)"
+        " REFERENCES dms.Document (DocumentId) ON DELETE CASCADE",
+        "dms.Document CK_Document_KeyValues CHECK (pg_column_size(KeyValues) <= 65536 AND octet_length(KeyValues::text) <= 8192)",
+    ],
+    ids=["a foreign key", "a check"],
+)
+@pytest.mark.parametrize("how", ["NOT VALID", "NOT ENFORCED"])
+def test_repair_makes_a_constraint_hold_again(journal: dj.Journal, connections, constraint: str, how: str) -> None:
+    """Rows that break it meanwhile leave it a finding, and no error."""
+    if how == "NOT ENFORCED" and connections[0].dialect.server_version_info < (18,):
+        pytest.skip("NOT ENFORCED is of PostgreSQL 18")
+    table, name, definition = constraint.split(" ", 2)
+    write(journal, document(PLAN, 1), document(SECTION, 1))
+    commit(connections[0], f"ALTER TABLE {table} DROP CONSTRAINT {name}, ADD CONSTRAINT {name} {definition} {how}")
+    assert "constraint-altered" in found(journal.verify())
+    if name == "CK_Document_KeyValues":
+        commit(connections[0], f"ALTER TABLE {table} DROP CONSTRAINT {name}")
+        commit(
+            connections[0],
+            "UPDATE dms.Document SET KeyValues = jsonb_build_object('schoolId', repeat('x', 9000)) WHERE DocumentId = 2",
+        )
+        commit(connections[0], f"ALTER TABLE {table} ADD CONSTRAINT {name} {definition} {how}")
+        assert "constraint-altered" in found(journal.repair().left)
+        commit(connections[0], "DELETE FROM dms.Document WHERE DocumentId = 2")
+        commit(connections[0], "DELETE FROM dms.DocumentDeleteEvent; DELETE FROM dms.KeyChangeEvent")
+    assert "constraint-altered" not in found(journal.repair().left)
+    [(holds,)] = commit(connections[0], f"SELECT convalidated FROM pg_constraint WHERE conname = '{name.lower()}'")
+    assert holds

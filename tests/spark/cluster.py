@@ -123,13 +123,13 @@ def runs_tasks(process: psutil.Process) -> bool:
 
 def driver_jar() -> str:
     """The JDBC driver's jar, fetched where it is not there yet."""
-    from dmsjournal.spark.jdbc import DRIVERS
+    from dmsjournal.database import postgres
     from dmsjournal.spark.session import _drivers  # what a local session would be started with
 
-    settings = _drivers([], [DRIVERS["postgres"][1]])
+    settings = _drivers([], [postgres.JDBC_DRIVER])
     if "spark.jars" not in settings:
         local_session("fetch the driver", master="local[1]").stop()
-        settings = _drivers([], [DRIVERS["postgres"][1]])
+        settings = _drivers([], [postgres.JDBC_DRIVER])
     return settings["spark.jars"]
 
 

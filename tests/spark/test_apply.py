@@ -14,10 +14,10 @@ import sqlalchemy as sa
 from pyspark.sql import SparkSession
 
 import dmsjournal as dj
-from dmsjournal.spark.applying import Applied, Format, apply
-from dmsjournal.spark.comparing import Comparison, compare
-from dmsjournal.spark.extracting import Request, extract
-from dmsjournal.spark.folding import ORDER, folded
+from dmsjournal.spark.apply import Applied, Format, apply
+from dmsjournal.spark.compare import Comparison, compare
+from dmsjournal.spark.extract import ExtractRequest, extract
+from dmsjournal.spark.fold import ORDER, folded
 from dmsjournal.spark.runs import Output
 from dmsjournal.spark.tables import ParquetTable
 from tests.helpers import SCHOOL, SECTION, STUDENT, document, newest, write
@@ -34,7 +34,7 @@ class Chain:
         self.spark, self.url, self.format = spark, url, format
         self.out, self.table = folder / "the output", folder / "the table"
 
-    def extract(self, request: Request = Request(), **options: Any) -> int:  # noqa: B008
+    def extract(self, request: ExtractRequest = ExtractRequest(), **options: Any) -> int:  # noqa: B008
         return extract(self.url, self.out, lambda: self.spark, request, **options).version
 
     def apply(self, **options: Any) -> Applied:
@@ -160,14 +160,14 @@ def test_what_cannot_be_applied_is_refused(spark: SparkSession, history: str, jo
     assert table_of(chain.table) == state_of_database(history)
 
     middle = Chain(spark, history, tmp_path / "middle")
-    middle.extract(Request(min=newest(journal) - 5))
+    middle.extract(ExtractRequest(min=newest(journal) - 5))
     with pytest.raises(dj.InvalidRequest, match="a table needs all that was before"):
         middle.apply()
 
 
 def test_a_window_from_the_beginning_is_a_beginning(spark: SparkSession, history: str, tmp_path: Path) -> None:
     chain = Chain(spark, history, tmp_path)
-    chain.extract(Request(min=1))
+    chain.extract(ExtractRequest(min=1))
     assert [run.folder.name for run in chain.apply(dry_run=True).runs] == [run.folder.name for run in Output(chain.out).runs()]
     assert not chain.table.exists()
     chain.apply()

@@ -13,25 +13,26 @@ import pytest
 from pyspark.sql import SparkSession
 
 import dmsjournal as dj
-from dmsjournal import demo, loading
-from dmsjournal.spark.applying import apply
-from dmsjournal.spark.comparing import compare
-from dmsjournal.spark.extracting import extract
+from dmsjournal.demo import story
+from dmsjournal.spark.apply import apply
+from dmsjournal.spark.compare import compare
+from dmsjournal.spark.extract import extract
+from dmsjournal.write import load as loader
 from tests.helpers import SCHOOL, SECTION, STUDENT, document, write
 from tests.spark.changing import change, state_of_database
 from tests.spark.outputs import table_of
 
 pytestmark = pytest.mark.xdist_group("spark")
 
-SAMPLE = next((path for folder in Path(__file__).resolve().parents if (path := folder / demo.SAMPLE).exists()), None)
+SAMPLE = next((path for folder in Path(__file__).resolve().parents if (path := folder / story.SAMPLE).exists()), None)
 SEED = os.environ.get("DMSJOURNAL_TEST_SEED", "1")
 
 
 def load(journal: dj.Journal, documents: int | None) -> None:
     """The first documents of the sample, all without a number; as many others where it is not beside the checkout."""
     if SAMPLE is not None:
-        with loading.opened(SAMPLE) as lines:
-            loading.load(journal, islice(lines, documents))
+        with loader.opened(SAMPLE) as lines:
+            loader.load(journal, islice(lines, documents))
         return
     number = documents or 20_000
     students = [document(STUDENT, n, body={"name": f"Zoë {n}"}) for n in range(number // 2)]

@@ -13,9 +13,9 @@ import pytest
 import sqlalchemy as sa
 
 import dmsjournal as dj
-from dmsjournal.embedded import EmbeddedPostgres
-from dmsjournal.migrating import upgrade
+from dmsjournal.schema.migrate import upgrade
 from dmsjournal.spark.runs import Output
+from dmsjournal.testing.embedded import EmbeddedPostgres
 from tests.helpers import newest
 from tests.spark.changing import change, rows_of_database, state_of_database
 from tests.spark.cluster import Cluster, cluster, end

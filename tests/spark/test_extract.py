@@ -10,16 +10,15 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.dataset as ds
-import pyarrow.parquet as pq
 import pytest
 import sqlalchemy as sa
 from pyspark.sql import DataFrameWriter, SparkSession
 
 import dmsjournal as dj
-from dmsjournal.spark import extracting
-from dmsjournal.spark.extracting import Extracted, Request, extract, preview
+from dmsjournal.spark import extract as extraction
+from dmsjournal.spark.extract import Extracted, ExtractRequest, extract, preview
+from dmsjournal.spark.jobs import watched
 from dmsjournal.spark.runs import Output
-from dmsjournal.spark.watching import watched
 from tests.helpers import SCHOOL, SECTION, STUDENT, document, newest, write
 from tests.spark.changing import change, rows_of_database
 from tests.spark.outputs import rows_of
@@ -38,7 +37,7 @@ def out(tmp_path: Path) -> Path:
 def run(spark: SparkSession, url: str, out: Path) -> Extract:
     """An extract of the test's database into the test's output."""
 
-    def call(request: Request = Request(), **options: Any) -> Extracted:  # noqa: B008
+    def call(request: ExtractRequest = ExtractRequest(), **options: Any) -> Extracted:  # noqa: B008
         return extract(url, options.pop("output", out), lambda: spark, request, **options)
 
     return call
@@ -82,7 +81,7 @@ def test_the_first_run_is_in_full_and_windows_follow_on(run: Extract, history: s
 def test_a_manifest_says_what_the_run_holds(run: Extract, history: str, journal: dj.Journal, out: Path) -> None:
     run()
     change(history, random.Random(1), 60)
-    made = run(Request(from_checkpoint=True))
+    made = run(ExtractRequest(from_checkpoint=True))
     assert made.run is not None
     told = json.loads((made.run.folder / "_manifest.json").read_text())
     assert (told["kind"], told["first"], told["last"]) == ("window", made.run.first, newest(journal))
@@ -111,7 +110,7 @@ def test_extreme_values_arrive_unchanged(run: Extract, url: str, journal: dj.Jou
         conn.exec_driver_sql("SET TIME ZONE 'Asia/Kathmandu'")
         conn.exec_driver_sql(f"SELECT setval('dms.ChangeVersionSequence', {high})")
         conn.exec_driver_sql("INSERT INTO dms.Document (ResourceKeyId) SELECT ResourceKeyId FROM dms.ResourceKey")
-    run(Request(min=0), etag=True)
+    run(ExtractRequest(min=0), etag=True)
     table = ds.dataset(out, format="parquet", partitioning="hive").to_table()
     assert table.schema.field("_commit_version").type == pa.int64()
     assert table.schema.field("_commit_timestamp").type == pa.timestamp("us", tz="UTC")
@@ -134,14 +133,14 @@ def test_two_windows_hold_what_changes_while_they_are_read(
 ) -> None:
     run()
     change(history, random.Random(2), 50)
-    real = extracting._rows
+    real = extraction._rows
 
     def rows(*arguments: Any) -> Any:
         found = real(*arguments)
         change(history, random.Random(3), 50)  # after the window was planned and its snapshot taken, before a task has begun
         return found
 
-    monkeypatch.setattr(extracting, "_rows", rows)
+    monkeypatch.setattr(extraction, "_rows", rows)
     one = run(events_per_part=50)
     monkeypatch.undo()
     two = run()
@@ -173,9 +172,9 @@ def test_a_run_that_was_cut_short_anywhere_is_done_again(
         raise Killed
 
     if moment == "writing":  # all tasks have written, nothing has been noted
-        monkeypatch.setattr(extracting, "watched", lambda *a: _then(watched(*a), stop))
+        monkeypatch.setattr(extraction, "watched", lambda *a: _then(watched(*a), stop))
     elif moment == "counted":
-        monkeypatch.setattr(extracting, "counted", stop)
+        monkeypatch.setattr(extraction, "counted", stop)
     else:
         monkeypatch.setattr(Output, moment, stop)
     with pytest.raises(Killed):
@@ -209,18 +208,22 @@ def _at(out: Path) -> int:
 
 def test_a_finished_run_is_no_work(run: Extract, history: str, journal: dj.Journal, out: Path) -> None:
     at = newest(journal)
-    run(Request(full=True))
+    run(ExtractRequest(full=True))
 
     def never() -> SparkSession:
         raise AssertionError("a session was started for nothing")
 
-    again = extract(history, out, never, Request(full=True))
+    again = extract(history, out, never, ExtractRequest(full=True))
     assert (again.version, again.is_new) == (at, False)
     assert extract(history, out, never) == Extracted(at, None, False, again.rows.__class__())
     change(history, random.Random(1), 30)
-    made = run(Request(min=at + 1, max=newest(journal)))
+    made = run(ExtractRequest(min=at + 1, max=newest(journal)))
     assert made.is_new
-    for same in [Request(min=at + 1, max=made.version), Request(min=at + 1), Request(from_checkpoint=True, max=made.version)]:
+    for same in [
+        ExtractRequest(min=at + 1, max=made.version),
+        ExtractRequest(min=at + 1),
+        ExtractRequest(from_checkpoint=True, max=made.version),
+    ]:
         again = extract(history, out, never, same)
         assert (again.version, again.is_new) == (made.version, False)
     (out / "_checkpoint.json").unlink()  # killed before it was written
@@ -248,9 +251,8 @@ def test_an_empty_window_moves_the_checkpoint(run: Extract, url: str, journal: d
     assert {row[1] for row in rows_of(only)["upsert"]} == {str(change.document_uuid) for change in journal.changes(STUDENT)}
 
 
-@pytest.mark.parametrize("loses", ["upsert", "delete"])
 def test_a_run_whose_files_the_driver_does_not_see_is_not_finished(
-    run: Extract, history: str, journal: dj.Journal, out: Path, monkeypatch: pytest.MonkeyPatch, loses: str
+    run: Extract, history: str, journal: dj.Journal, out: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As where the folder is each worker's own: Spark says that all is well, and the driver finds a folder without the files."""
     run()
@@ -260,9 +262,7 @@ def test_a_run_whose_files_the_driver_does_not_see_is_not_finished(
 
     def elsewhere(self: DataFrameWriter, path: str, *more: Any) -> None:
         real(self, path, *more)
-        for file in Path(path.removeprefix("file://")).rglob("*.parquet"):
-            if set(pq.read_table(file, columns=["_change_type"])["_change_type"].to_pylist()) == {loses}:
-                file.unlink()
+        min(Path(path.removeprefix("file://")).rglob("*.parquet")).unlink()
 
     monkeypatch.setattr(DataFrameWriter, "parquet", elsewhere)
     with pytest.raises(dj.Unavailable, match="all workers share"):
@@ -275,14 +275,14 @@ def test_a_run_whose_files_the_driver_does_not_see_is_not_finished(
 # --- what is refused: a clear word, and nothing written ---
 
 
-REFUSED: dict[str, tuple[Request, dict[str, Any], str]] = {
-    "an unknown resource": (Request(), {"resources": [dj.ResourceKey("Ed-Fi", "Studnet", "5.2.0")]}, "did you mean"),
-    "no resource": (Request(), {"resources": []}, "name one or more"),
-    "a min above the horizon": (Request(min=10**6), {}, "newest is"),
-    "a max above the horizon": (Request(min=0, max=10**6), {}, "newest is"),
-    "no checkpoint": (Request(from_checkpoint=True), {}, "it has no checkpoint yet"),
-    "a max alone": (Request(max=3), {}, "it has no checkpoint yet"),
-    "parts of no events": (Request(), {"events_per_part": 0}, "events_per_part|documents_per_part"),
+REFUSED: dict[str, tuple[ExtractRequest, dict[str, Any], str]] = {
+    "an unknown resource": (ExtractRequest(), {"resources": [dj.ResourceKey("Ed-Fi", "Studnet", "5.2.0")]}, "did you mean"),
+    "no resource": (ExtractRequest(), {"resources": []}, "name one or more"),
+    "a min above the horizon": (ExtractRequest(min=10**6), {}, "newest is"),
+    "a max above the horizon": (ExtractRequest(min=0, max=10**6), {}, "newest is"),
+    "no checkpoint": (ExtractRequest(from_checkpoint=True), {}, "it has no checkpoint yet"),
+    "a max alone": (ExtractRequest(max=3), {}, "it has no checkpoint yet"),
+    "parts of no events": (ExtractRequest(), {"events_per_part": 0}, "events_per_part|documents_per_part"),
 }
 
 
@@ -297,14 +297,14 @@ def test_bad_input_writes_nothing(run: Extract, history: str, out: Path, case: s
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: Request(full=True, from_checkpoint=True), "give one of them"),
-        (lambda: Request(full=True, min=1), "it goes neither"),
-        (lambda: Request(full=True, max=1), "leave it out"),
-        (lambda: Request(min=5, max=3), "it is above `max`"),
-        (lambda: Request(min=-1), "a version is"),
+        (lambda: ExtractRequest(full=True, from_checkpoint=True), "give one of them"),
+        (lambda: ExtractRequest(full=True, min=1), "it goes neither"),
+        (lambda: ExtractRequest(full=True, max=1), "leave it out"),
+        (lambda: ExtractRequest(min=5, max=3), "it is above `max`"),
+        (lambda: ExtractRequest(min=-1), "a version is"),
     ],
 )
-def test_a_request_that_makes_no_sense_is_refused(make: Callable[[], Request], words: str) -> None:
+def test_a_request_that_makes_no_sense_is_refused(make: Callable[[], ExtractRequest], words: str) -> None:
     with pytest.raises(dj.InvalidRequest, match=words):
         make()
 
@@ -329,12 +329,12 @@ def test_settings_of_an_output_cannot_change(run: Extract, history: str, out: Pa
 
 def test_windows_that_leave_a_gap_or_overlap_are_refused(run: Extract, history: str, journal: dj.Journal, out: Path) -> None:
     at = newest(journal)
-    run(Request(min=0, max=at - 20))
-    for request in [Request(min=at - 25), Request(min=at - 10), Request(min=0, max=at)]:
+    run(ExtractRequest(min=0, max=at - 20))
+    for request in [ExtractRequest(min=at - 25), ExtractRequest(min=at - 10), ExtractRequest(min=0, max=at)]:
         with pytest.raises(dj.InvalidRequest, match="has come to"):
             run(request)
     with pytest.raises(dj.InvalidRequest, match="has come to"):
-        run(Request(full=True))
+        run(ExtractRequest(full=True))
     assert len(visible(out)) == 1
     run()
     assert Output(out).runs()[-1].last == at
@@ -386,7 +386,7 @@ def test_a_dry_run_writes_nothing(history: str, journal: dj.Journal, run: Extrac
 def test_a_database_that_goes_away_is_unavailable(run: Extract, history: str, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run()
     change(history, random.Random(1), 20)
-    real = extracting._rows
+    real = extraction._rows
 
     def rows(*arguments: Any) -> Any:
         found = real(*arguments)
@@ -398,7 +398,7 @@ def test_a_database_that_goes_away_is_unavailable(run: Extract, history: str, ou
             )
         return found
 
-    monkeypatch.setattr(extracting, "_rows", rows)
+    monkeypatch.setattr(extraction, "_rows", rows)
     with pytest.raises(dj.Unavailable, match=r"Spark could not finish writing: .*snapshot"):
         run()
     monkeypatch.undo()

@@ -11,8 +11,8 @@ from pyspark.sql import functions as F
 
 from dmsjournal.errors import Unavailable
 from dmsjournal.spark import parquet
-from dmsjournal.spark.counting import counted
-from dmsjournal.spark.watching import watched
+from dmsjournal.spark.counts import counted
+from dmsjournal.spark.jobs import watched
 
 pytestmark = pytest.mark.xdist_group("spark")
 
@@ -91,7 +91,7 @@ def test_names_of_any_kind_and_more_than_are_open_at_once(spark: SparkSession, t
         )
 
     folder = tmp_path / "a %41 folder=1#"
-    parquet.write(folder, frame(0), frame(960), frame(1920))
+    parquet.write(folder, frame(0).unionAll(frame(960)).unionAll(frame(1920)))
     found = counted(folder)[1]
     assert {name: counts.upsert for name, counts in found.items()} == dict.fromkeys(NAMES, 2880 // len(NAMES))
     read = parquet.read(spark, {"id": "bigint", "resource": "string"}, folder)

@@ -2,11 +2,13 @@
 
 import itertools
 import json
+import time
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,8 +17,10 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 import dmsjournal as dj
+from dmsjournal.database import sqlserver
+from dmsjournal.spark import dataframes
+from dmsjournal.spark.dataframes import Reading, read
 from dmsjournal.spark.jdbc import jdbc_options
-from dmsjournal.spark.reading import Reading, read
 from tests.helpers import resource, write
 
 pytestmark = pytest.mark.xdist_group("spark")
@@ -284,7 +288,7 @@ def test_without_a_common_snapshot_a_prune_of_any_journal_that_is_read_is_told_a
 ) -> None:
     """As on SQL Server, whose tasks have a moment each: the end asks for the floors as they are by then."""
     with read(spark, history, STUDENT, dj.Window(1)) as reading:
-        apart = replace(reading, _engine="sqlserver", _sessions=journal._session)
+        apart = replace(reading, _engine=sqlserver, _sessions=journal.database.session)
         reading.deletes() if journal_name == "DocumentDeleteEvent" else reading.key_changes()
         apart.refuse_expired()
         journal.prune(30, journals=[journal_name])
@@ -325,7 +329,7 @@ def assert_silent(error: BaseException | None, password: str | None) -> None:
 
 
 def test_a_database_without_the_journal_or_with_an_older_one_is_refused(spark: SparkSession, postgres_server) -> None:
-    from dmsjournal.migrating import downgrade
+    from dmsjournal.schema.migrate import downgrade
 
     with postgres_server.fresh_database() as url, pytest.raises(dj.NotInstalled) as refused, read(spark, url):
         pass
@@ -377,19 +381,20 @@ def test_the_password_is_no_part_of_the_jdbc_url() -> None:
     )
     assert options.pop("password") == "p@ss:word"
     assert options == {
-        "url": "jdbc:postgresql://[::1]:5433/my%20db?ApplicationName=dmsjournal&sslmode=verify-full&connectTimeout=5&options=-c%20jit%3Doff",
+        "url": "jdbc:postgresql://[::1]:5433/my%20db?ApplicationName=dmsjournal&sslmode=verify-full&connectTimeout=5&options=-c%20jit%3Doff&currentSchema=pg_catalog%2Cpg_temp",
         "driver": "org.postgresql.Driver",
         "fetchsize": "10000",
         "user": "me",
     }
     assert jdbc_options("postgresql:///db") == {
-        "url": "jdbc:postgresql://localhost:5432/db?ApplicationName=dmsjournal",
+        "url": "jdbc:postgresql://localhost:5432/db?ApplicationName=dmsjournal&currentSchema=pg_catalog%2Cpg_temp",
         "driver": "org.postgresql.Driver",
         "fetchsize": "10000",
     }
     assert jdbc_options("mssql+pyodbc://sa:p%3Bss@host:1433/my db?driver=ODBC+Driver+18&Encrypt=no&TrustServerCertificate=yes") == {
         "url": "jdbc:sqlserver://host:1433",
         "databaseName": "my db",
+        "prepareMethod": "none",  # else sp_executesql takes back the isolation level
         "driver": "com.microsoft.sqlserver.jdbc.SQLServerDriver",
         "fetchsize": "10000",
         "user": "sa",
@@ -407,6 +412,78 @@ def test_what_the_driver_cannot_do_is_refused(url: str) -> None:
     with pytest.raises(dj.UnsupportedCapability, match=r"gssencmode|mars") as refused:
         jdbc_options(url)
     assert "secret" not in str(refused.value)
+
+
+@pytest.fixture(params=["variables", "a file of passwords", "a service"])
+def told_elsewhere(request: pytest.FixtureRequest, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A URL that says nothing but the driver; libpq finds the rest."""
+    given = sa.make_url(url)
+    if request.param == "a service":
+        services = tmp_path / "services"
+        options = {"host": given.host, "port": given.port, "user": given.username, "password": given.password}
+        services.write_text("[mine]\n" + "".join(f"{name}={value}\n" for name, value in options.items()) + "sslmode=allow\n")
+        monkeypatch.setenv("PGSERVICEFILE", str(services))
+        return f"postgresql+psycopg:///{given.database}?service=mine"
+    for name, value in (("HOST", given.host), ("PORT", given.port), ("USER", given.username), ("SSLMODE", "allow")):
+        monkeypatch.setenv(f"PG{name}", str(value))
+    if request.param == "variables":
+        monkeypatch.setenv("PGPASSWORD", str(given.password))
+    else:
+        passwords = tmp_path / "passwords"
+        passwords.write_text(f"*:*:*:*:{given.password}\n")
+        passwords.chmod(0o600)
+        monkeypatch.setenv("PGPASSFILE", str(passwords))
+    return f"postgresql+psycopg:///{given.database}"
+
+
+def test_what_libpq_finds_reaches_the_jdbc_driver(url: str, told_elsewhere: str) -> None:
+    given = sa.make_url(url)
+    with dj.connect(told_elsewhere) as journal:
+        options = jdbc_options(told_elsewhere, journal)
+    assert (options["user"], options["password"]) == (given.username, given.password)
+    assert options["url"].startswith(f"jdbc:postgresql://{given.host}:{given.port}/{given.database}?")
+    assert "sslmode=allow" in options["url"]
+    assert str(given.password) not in options["url"]
+
+
+def test_spark_reads_where_libpq_found_the_server(spark: SparkSession, url: str, told_elsewhere: str) -> None:
+    run(url, *CREATE[:2])
+    with read(spark, told_elsewhere) as reading:
+        assert reading.changes().count() == 20
+
+
+def test_what_makes_tls_stricter_is_never_left_out(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value, said in (
+        ("PGSSLMINPROTOCOLVERSION", "TLSv1.3", "ssl_min_protocol_version"),
+        ("PGREQUIREAUTH", "scram-sha-256", "require_auth"),
+    ):
+        with monkeypatch.context() as patch, dj.connect(url) as journal:
+            patch.setenv(name, value)
+            with pytest.raises(dj.UnsupportedCapability, match=said):
+                jdbc_options(url, journal)
+    monkeypatch.setenv("PGGSSENCMODE", "prefer")
+    with dj.connect(url) as journal:
+        assert "gss" not in jdbc_options(url, journal)["url"]
+
+
+@pytest.mark.parametrize("ended_by", ["transaction_timeout", "an operator"])
+def test_the_setting_that_ends_a_snapshot_is_named(url: str, ended_by: str) -> None:
+    """Without Spark: its tasks say that the snapshot is gone, and nothing of why."""
+    gone = dj.Unavailable("Spark could not finish writing: the snapshot does not exist")
+    if ended_by == "transaction_timeout":
+        run(url, f"ALTER DATABASE {sa.make_url(url).database} SET transaction_timeout = '1s'")
+    with dj.connect(url) as journal, pytest.raises(dj.JournalError) as told, dataframes._one_snapshot(url, journal):  # noqa: PT012
+        holders = "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND state LIKE 'idle in%'"
+        with sa.create_engine(url, poolclass=sa.NullPool).execution_options(isolation_level="AUTOCOMMIT").connect() as conn:
+            if ended_by == "an operator":
+                conn.exec_driver_sql(f"SELECT pg_terminate_backend(pid) {holders}".replace("%", "%%"))
+            while conn.exec_driver_sql(f"SELECT count(*) {holders}".replace("%", "%%")).scalar_one():
+                time.sleep(0.05)
+        raise gone
+    if ended_by == "an operator":
+        assert told.value is gone
+    else:
+        assert "raise transaction_timeout of the role or the database" in str(told.value)
 
 
 NAMES = ["Zoë", "李小龍", "\U0001d50a\U0001d52f\U0001d51e\U0001d521 🎓", 'a"b\\c\u2028', "Ω" * 2_000]

@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import dmsjournal as dj
-from dmsjournal.spark.reading import Reading, read
+from dmsjournal.spark.dataframes import Reading, read
 from tests.helpers import PLAN, STUDENT, document, write
 
 pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.parametrize("url", ["sqlserver"], indirect=True)]

@@ -19,9 +19,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
 import dmsjournal as dj
+from dmsjournal.model.windows import MAX_VERSION
 from dmsjournal.spark import rows
 from dmsjournal.spark.source import DmsJournal, WholeStreamReader
-from dmsjournal.windows import MAX_VERSION
 from tests.consumer import set_back
 from tests.helpers import PLAN, SCHOOL, STUDENT, change_content, commit, document, expected_changes, newest, write
 

@@ -11,11 +11,11 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows, Supp
 from pyspark.sql.types import LongType, StringType, StructField, StructType, TimestampType
 
 import dmsjournal as dj
-from dmsjournal.density import Mass
+from dmsjournal.model.windows import MAX_VERSION
+from dmsjournal.read.density import Mass
+from dmsjournal.read.stream import admitted
 from dmsjournal.spark import rows, source
 from dmsjournal.spark.source import DmsJournal, WholeStreamReader
-from dmsjournal.streams import admitted
-from dmsjournal.windows import MAX_VERSION
 from tests.helpers import SCHOOL, STUDENT, document, write
 
 URL = "postgresql://me:s3cret@127.0.0.1:1/db"
@@ -57,6 +57,8 @@ def read(reader: Any, partitions: Any) -> list[dict[str, Any]]:
     [
         ({"colour": "red"}, "option = 'colour': the options are url, resource"),
         ({"startingversio": "3"}, "did you mean startingVersion"),
+        ({"include": "upsert,rename"}, "include = 'upsert,rename': name some of key_change, "),
+        ({"eventsPerPart": "none"}, f"eventsPerPart = 'none': ask for 1 to {MAX_VERSION} events"),
         ({"resource": "Student"}, "resource = 'Student': write it as project/resource/version"),
         ({"resource": "a/b/1", "resources": "a/b/1"}, "give either resource or resources"),
         ({"include": "upsert,insert"}, "name some of key_change, upsert, delete"),
@@ -176,8 +178,9 @@ def test_a_stream_starts_at_words(school: dj.Journal, url: str) -> None:
     reader = streaming(url)  # from the beginning, which is not there any more
     with pytest.raises(dj.CheckpointExpired):
         reader.latestOffset(reader.initialOffset(), ReadAllAvailable())
-    with pytest.raises(dj.InvalidRequest, match="nobody can have read that far"):
-        streaming(url, startingVersion="8").initialOffset()
+    for option in ("startingVersion", "startingOffsets"):
+        with pytest.raises(dj.InvalidRequest, match=f"^{option} = 8: newest is 6, below it: nobody can have read that far"):
+            streaming(url, **{option: "8"}).initialOffset()
 
 
 # --- streams, as PySpark 4.0 and 4.1 call them ---

@@ -1,6 +1,6 @@
 """The conformance suite of feeds on the tests' SQL Server, or what stands in for it:
 
-DMSJOURNAL_FEED_HARNESS=tests.sqlserver.feed_harness:TestsSqlServer pytest --pyargs dmsjournal.conformance
+DMSJOURNAL_FEED_HARNESS=tests.sqlserver.feed_harness:TestsSqlServer pytest --pyargs dmsjournal.testing.conformance
 
 TestsSqlServerWithOptions is the same with all that options add to the feed; both may be named, with a blank between them.
 """
@@ -8,9 +8,9 @@ TestsSqlServerWithOptions is the same with all that options add to the feed; bot
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
-from dmsjournal import migrating
-from dmsjournal.conformance.databases import OPTIONS, JournalSource
-from dmsjournal.conformance.harness import NotHere
+from dmsjournal.schema import migrate
+from dmsjournal.testing.conformance.databases import OPTIONS, JournalSource
+from dmsjournal.testing.conformance.harness import NotHere
 from tests.sqlserver.server import sqlserver
 
 
@@ -36,7 +36,7 @@ class TestsSqlServer:
     def source(self) -> Iterator[JournalSource]:
         with self._server.copy_of_template() as url:
             if self.options:
-                migrating.upgrade(url, options=self.options)
+                migrate.upgrade(url, options=self.options)
             source = JournalSource(url)
             yield source
             source.provider.close()

@@ -34,7 +34,23 @@ _PLACES = {  # where NEXT VALUE FOR may not stand
     "CheckConstraintDefinition",
 }
 _FUNCTIONS = {"ISNULL", "CHOOSE", "MIN", "MAX", "SUM", "AVG", "COUNT", "COUNT_BIG", "STRING_AGG"}  # nor as an argument
-_SAID = {"UniqueRowFilter", "IsPrimaryKey", "Unique", "Nullable", "DeleteAction", "UpdateAction", "SortOrder"}  # what is no text
+_SAID = {
+    "HintKind",
+    "JoinHint",
+    "UniqueRowFilter",
+    "IsPrimaryKey",
+    "Unique",
+    "Nullable",
+    "DeleteAction",
+    "UpdateAction",
+    "SortOrder",
+}  # what is no text
+_ON_ROWS = {  # what SET ROWCOUNT cuts, or hands on to what it cuts
+    *("SelectStatement", "InsertStatement", "UpdateStatement", "DeleteStatement", "MergeStatement", "DeclareCursorStatement"),
+    "ExecuteStatement",
+}
+_TRIGGERED = {"document", "documentcache", "referenceedge"}  # tables of ours that have triggers
+_MODULE = re.compile(r"(?:Create|Alter)\w*(?:Procedure|Trigger|View|Function)Statement")
 _NEIGHBOURS = {"BinaryQueryExpression", "TopRowFilter", "OffsetClause", "MergeSpecification"}  # nor with one in its statement
 
 
@@ -170,6 +186,234 @@ def next_value_problems(parsed: Parsed) -> list[Problem]:
             messages = {message for part in (*path, node) if (message := _misplaced(part))} | _spoiled(path)
             found += [Problem(parsed.batch.name, node.line, f"NEXT VALUE FOR {message}") for message in sorted(messages)]
     return found
+
+
+def server_problems(parsed: Parsed) -> list[Problem]:
+    """What else a server refuses, or answers with a code that nobody looks at, and a stand-in lets pass.
+
+    OUTPUT without INTO on a table with triggers (334); a table hint on what is no table, such as a written alias or a view of the
+    catalog; a lock of sp_getapplock whose codes are not all looked at; a name in another case by the database's language;
+    SET NOCOUNT ON in a migration, whose rows Alembic counts; a hint on a join (warning 8625); a number that is taken for a decimal
+    where a bigint is meant; a database's name that is no identifier; rows that are locked in no order; a procedure or trigger that
+    works under its caller's SET ROWCOUNT.
+    """
+    found: list[tuple[int, str]] = []
+    tree = parsed.tree
+    if tree is None:
+        return []
+    counted = not parsed.batch.name.startswith(("sql/sqlserver/queries/", "queries/"))
+    for node, path in tree.walk():
+        if node.kind == "OutputClause" and (table := _target_of(path)) in _TRIGGERED:
+            found.append((node.line, f"OUTPUT without INTO on {table}, which has triggers."))
+        if node.kind == "NamedTableReference" and any(child.role == "TableHints" for child in node.children):
+            parts = _parts(node)
+            if len(parts) < 2 and not parts[0].startswith("#"):
+                found.append((node.line, f"a table hint on {parts[0]}, which is no table's name."))
+            elif parts[0] in ("sys", "information_schema"):
+                found.append((node.line, f"a table hint on {'.'.join(parts)}, a view of the catalog."))
+        if called_of(node) in ("LOWER", "UPPER") and not any(_is_safe(part) for part, _ in node.walk()):
+            found.append((node.line, f"{called_of(node)} without COLLATE: a Turkish database has another small i."))
+        if node.values.get("JoinHint", "None") != "None":
+            found.append((node.line, "a hint on a join sends every caller the warning 8625: OPTION (LOOP JOIN, FORCE ORDER)."))
+        if node.kind in ("IntegerLiteral", "NumericLiteral") and abs(float(node.values["Value"])) > 2**31 and _is_untyped(path):
+            found.append((node.line, f"{node.values['Value']} is no bigint, and makes one a decimal: CAST it."))
+        if called_of(node) == "HAS_PERMS_BY_NAME" and any(called_of(child) == "DB_NAME" for child in node.children):
+            found.append((node.line, "HAS_PERMS_BY_NAME takes a database with a dot in its name for two parts: QUOTENAME."))
+        if node.kind == "BooleanComparisonExpression" and _mixes_collations(node, path):
+            found.append((node.line, "a name of the catalog and one of a table, which may have another collation (468): COLLATE."))
+        if node.kind == "QuerySpecification" and _locks_in_no_order(node, path):
+            found.append(
+                (node.line, "rows of a join are locked in no order: ORDER BY, in a derived table with TOP under an aggregate.")
+            )
+        if node.kind in ("CreateProcedureStatement", "CreateTriggerStatement") and _counts_for_its_caller(node):
+            found.append(
+                (node.line, "its caller's SET ROWCOUNT cuts what it does: SET ROWCOUNT 0 before the first statement on rows.")
+            )
+        if node.kind == "ExecuteStatement" and "sp_getapplock" in [part.lower() for part in _parts(node)]:
+            found += [(node.line, f"sp_getapplock: {message}") for message in _unread_codes(node, tree)]
+        if counted and node.kind == "PredicateSetStatement" and not any(_MODULE.search(part.kind) for part in path):
+            words = parsed.batch.text.split("\n")[node.line - parsed.batch.line]
+            if re.search(r"\bNOCOUNT\s+ON\b", words, re.IGNORECASE):
+                found.append((node.line, "SET NOCOUNT ON stays with the session: Alembic counts the rows that it writes."))
+    return [Problem(parsed.batch.name, line, message) for line, message in found]
+
+
+def cascade_problems(read: Iterable[Parsed]) -> list[str]:
+    """The tables that more than one path of cascades reaches, from some table or itself: a server refuses the last key (1785)."""
+    below: dict[str, list[str]] = {}
+    for parsed in read:
+        for node, path in parsed.tree.walk() if parsed.tree else ():
+            if node.kind == "ForeignKeyConstraintDefinition":
+                changing = {node.values.get("DeleteAction"), node.values.get("UpdateAction")} - {None, "NotSpecified", "NoAction"}
+                [referred] = [child for child in node.children if child.role == "ReferenceTableName"]
+                table = next(part for part in reversed(path) if part.is_statement)
+                if changing:
+                    below.setdefault(_named(referred), []).append(_parts(table)[-1].lower())
+    found = []
+    for start in sorted(below):
+        reached: dict[str, int] = {}
+        waiting = [(start, frozenset([start]))]
+        while waiting:
+            table, passed = waiting.pop()
+            for child in below.get(table, []):
+                reached[child] = reached.get(child, 0) + 1 + (child in passed)
+                if child not in passed:
+                    waiting.append((child, passed | {child}))
+        found += [
+            f"{table} is reached from {start} by more than one cascade" for table, paths in sorted(reached.items()) if paths > 1
+        ]
+    return found
+
+
+def _mixes_collations(comparison: Node, path: tuple[Node, ...]) -> bool:
+    """Whether a name of the catalog, or one that a temporary table took from there, meets one of a table without COLLATE."""
+    if any(part.role == "Collation" for part, _ in comparison.walk()):
+        return False
+    statement = next(part for part in reversed(path) if part.is_statement)
+    of: dict[str, str] = {}
+    for node, _ in statement.walk():
+        alias = next((child.values["Value"].lower() for child in node.children if child.role == "Alias"), None)
+        if node.kind == "NamedTableReference":
+            parts = _parts(node)
+            is_known = parts[0] in ("sys", "dms") or parts[0].startswith("#")  # else a common table expression
+            of[alias or parts[-1]] = "" if not is_known else "table" if parts[0] == "dms" else "catalog"
+        elif node.kind == "VariableTableReference" and alias:
+            of[alias] = "table"
+    sides = set()
+    for side in comparison.children:
+        names = [part.values["Value"].lower() for part, _ in side.walk() if part.kind == "Identifier"]
+        if side.kind == "ColumnReferenceExpression" and len(names) == 2 and names[1].endswith("name"):
+            sides.add(of.get(names[0]))
+    return sides == {"catalog", "table"}
+
+
+def called_of(node: Node) -> str | None:
+    """The function that a call calls, in capitals."""
+    return next((child.values["Value"].upper() for child in node.children if child.role == "FunctionName"), None)
+
+
+def _is_untyped(path: tuple[Node, ...]) -> bool:
+    return not any(part.kind in ("CastCall", "DeclareVariableElement", "CheckConstraintDefinition") for part in path)
+
+
+def _locks_in_no_order(query: Node, path: tuple[Node, ...]) -> bool:
+    """Whether a query locks what a join finds (UPDLOCK), row after row, and says no order. One that asks EXISTS locks one row."""
+    own = [
+        node
+        for child in query.children
+        if child.role == "FromClause"
+        for node, inside in child.walk()
+        if not _is_in_a_query(inside)
+    ]
+    locks = any(node.values.get("HintKind") == "UpdLock" for node in own) and any("Join" in node.kind for node in own)
+    return locks and not any(child.role == "OrderByClause" for child in query.children) and path[-1].role != "Subquery"
+
+
+def _counts_for_its_caller(module: Node) -> bool:
+    """Whether a statement on rows, or another procedure, comes before SET ROWCOUNT 0, which no condition may guard."""
+    for node, path in module.walk():
+        if node.kind == "SetRowCountStatement" and node.children[0].values.get("Value") == "0":
+            return any(part.kind in ("IfStatement", "WhileStatement") for part in path)
+        if node.kind in _ON_ROWS:
+            return True
+    return False
+
+
+def _is_in_a_query(path: tuple[Node, ...]) -> bool:
+    return any(part.kind == "QuerySpecification" for part in path)
+
+
+def _parts(node: Node) -> list[str]:
+    """The parts of the first name of an object below a node, in lower case."""
+    for part, _ in node.walk():
+        if part.kind == "SchemaObjectName":
+            return [child.values["Value"].lower() for child in part.children]
+    return [""]
+
+
+def _named(name: Node) -> str:
+    return name.children[-1].values["Value"].lower()
+
+
+def _target_of(path: tuple[Node, ...]) -> str:
+    """The table that the statement around an OUTPUT writes, its alias resolved."""
+    specification = path[-1]
+    [target] = [child for child in specification.children if child.role == "Target"] or [specification]
+    name = _parts(target)[-1]
+    for node, _ in specification.walk():
+        aliases = [child.values["Value"].lower() for child in node.children if child.role == "Alias"]
+        if node.kind == "NamedTableReference" and node.role != "Target" and name in aliases:
+            return _parts(node)[-1]
+    return name
+
+
+def _is_safe(part: Node) -> bool:
+    """Whether what is put in one case has a collation, or is a uuid, in which there is no i."""
+    return part.role == "Collation" or (part.kind == "Identifier" and part.values["Value"].lower().endswith("uuid"))
+
+
+def _unread_codes(call: Node, tree: Node) -> list[str]:
+    """Which answers of sp_getapplock nobody looks at: 0 and 1 are a lock, -1, -2 and -3 are none, -999 is no transaction."""
+    into = [
+        part.values["Name"] for part, path in call.walk() if part.role == "Variable" and path[-1].kind == "ExecuteSpecification"
+    ]
+    if not into:
+        return ["nobody looks at its answer."]
+    said = []
+    compared = {
+        (part.kind, part.values["Value"])
+        for node, _ in tree.walk()
+        if node.kind in ("InPredicate", "BooleanComparisonExpression")
+        and any(child.values.get("Name") == into[0] for child in node.children)
+        for part, _ in node.walk()
+        if part.kind == "IntegerLiteral"
+    }
+    if not {("IntegerLiteral", "0"), ("IntegerLiteral", "1")} <= compared:
+        said.append("what is neither 0 nor 1 must be refused.")
+    is_session = any(part.values.get("Value") == "Session" for part, _ in call.walk())
+    if not is_session and ("IntegerLiteral", "999") not in compared:
+        said.append("-999 has words of its own: no transaction is open.")
+    return said
+
+
+def unqualified_names(parsed: Parsed) -> list[Problem]:
+    """The names of objects that a server looks for in the schema of whoever runs the batch: without a schema of their own.
+
+    What the batch itself names needs none: a common table expression, a written alias, a temporary table, a trigger's rows.
+    """
+    found = []
+    for node, path in parsed.tree.walk() if parsed.tree else ():
+        name = _bare_name(node, path)
+        if name and not name.startswith("#") and name.lower() not in _named_here(path):
+            found.append(Problem(parsed.batch.name, node.line, f"{name} has no schema."))
+    return found
+
+
+def _bare_name(node: Node, path: tuple[Node, ...]) -> str | None:
+    """The name of an object that stands alone; of a right's, if it is not the schema itself; of one that OBJECT_ID is given."""
+    parts = [child.values["Value"] for child in node.children if child.kind == "Identifier"]
+    if node.kind == "SchemaObjectName" and not path[-1].kind.endswith("DataTypeReference"):
+        return parts[0] if len(parts) == 1 else None
+    if node.kind == "MultiPartIdentifier" and path[-1].kind == "SecurityTargetObjectName" and parts != ["dms"]:
+        return parts[0] if len(parts) == 1 else None
+    if node.kind == "FunctionCall":
+        called = next(child.values["Value"].upper() for child in node.children if child.role == "FunctionName")
+        given = [child.values["Value"] for child in node.children if child.kind == "StringLiteral"]
+        return given[0] if called == "OBJECT_ID" and given and "." not in given[0] else None
+    return None
+
+
+def _named_here(path: tuple[Node, ...]) -> set[str]:
+    """What the statements around a name call something themselves, in lower case."""
+    given = {"inserted", "deleted"} if any(re.search("Trigger(Object|Statement)", part.kind) for part in path) else set()
+    statement = max((place for place, part in enumerate(path) if part.is_statement), default=0)
+    is_target = any(part.role == "Target" for part in path[statement:])
+    for part, _ in path[statement].walk():
+        if part.kind == "CommonTableExpression":
+            given |= {child.values["Value"].lower() for child in part.children if child.role == "ExpressionName"}
+        if is_target and part.role == "Alias":
+            given.add(part.values["Value"].lower())
+    return given
 
 
 def _let_through(node: Node, path: tuple[Node, ...]) -> str | None:

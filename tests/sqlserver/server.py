@@ -22,11 +22,15 @@ from tests.sqlserver import babelfish
 IMAGE = "mcr.microsoft.com/mssql/server:2022-latest"
 _JOURNALS = [f"DELETE FROM dms.{journal}Event" for journal in ("DocumentChange", "IdentityChange", "KeyChange", "DocumentDelete")]
 EMPTY = [
-    *_JOURNALS,  # first too: a test may have set the sequence back, and tombstones have a stamp each
+    "ALTER SEQUENCE dms.ChangeVersionSequence RESTART WITH 0",  # a test may have left it at its end: a delete draws
+    *_JOURNALS,  # first too: the sequence was set back, and tombstones have a stamp each
     *(f"DELETE FROM dms.{table}" for table in ("ReferenceEdge", "DocumentCache", "Document", "ResourceDependency", "ResourceKey")),
     *_JOURNALS,
-    "UPDATE dms.JournalFloor SET ChangeVersion = 0, PrunedAt = NULL",
+    "DELETE FROM dms.JournalFloor",
+    "INSERT INTO dms.JournalFloor (Journal, ChangeVersion) VALUES (N'DocumentChangeEvent', 0), (N'IdentityChangeEvent', 0),"
+    " (N'KeyChangeEvent', 0), (N'DocumentDeleteEvent', 0)",
     "DELETE FROM dms.ChangeConsumer",
+    "DELETE FROM dms.Lease",
     "DELETE FROM dms.FeedGeneration WHERE Generation > 1",
     "ALTER SEQUENCE dms.ChangeVersionSequence RESTART WITH 0",
     "DECLARE @none bigint = NEXT VALUE FOR dms.ChangeVersionSequence",
@@ -51,8 +55,8 @@ class SqlServer:
         with self.connect(self._url("master")) as conn:
             self.is_babelfish = conn.exec_driver_sql("SELECT CAST(SERVERPROPERTY('Babelfish') AS int)").scalar_one() is not None
         if self.is_babelfish:
-            self._kept.enter_context(mock.patch("dmsjournal.statements.text_of", babelfish.text_of))
-            self._kept.enter_context(mock.patch("dmsjournal.installed.COMPARED", babelfish.COMPARED))
+            self._kept.enter_context(mock.patch("dmsjournal.database.sql.text_of", babelfish.text_of))
+            self._kept.enter_context(mock.patch("dmsjournal.schema.drift.COMPARED", babelfish.COMPARED))
             level = mock.patch.object(MSDialect, "get_default_isolation_level", return_value="READ COMMITTED")  # it does not tell
             self._kept.enter_context(level)
 
@@ -77,7 +81,7 @@ class SqlServer:
     def copy_of_template(self) -> Iterator[str]:
         """The URL of a database in which the journal is installed and holds nothing. One is emptied again and again: installing
         takes a stand-in many seconds."""
-        from dmsjournal.migrating import upgrade
+        from dmsjournal.schema.migrate import upgrade
 
         if self._emptied is None or _is_spoiled(self._emptied[1]):
             url = self._kept_database.enter_context(self.fresh_database())
@@ -89,13 +93,19 @@ class SqlServer:
             conn.exec_driver_sql(statement)
         yield url
 
+    def alone(self) -> str:
+        """The URL of the server, without a database of the tests: a stand-in may allow but one."""
+        self._kept_database.close()
+        self._emptied = None
+        return self._url("master")
+
     def engine(self, url: str) -> sa.Engine:
         """Connections for a test's own SQL."""
         return self._kept_engines.get(url) or sa.create_engine(url, poolclass=sa.NullPool)
 
     def _keep_connections_to(self, url: str) -> None:
         """Journals share connections to the kept database, and tests share others: a stand-in needs seconds to warm each up."""
-        from dmsjournal.connecting import engine_for
+        from dmsjournal.database.connect import engine_for
 
         self._kept_engines[url] = sa.create_engine(url)
         sa.event.listen(self._kept_engines[url], "handle_error", _never_again)
@@ -128,7 +138,7 @@ class SqlServer:
         self._kept.close()
 
     def _url(self, database: str) -> str:
-        from dmsjournal.connecting import engine_for
+        from dmsjournal.database.connect import engine_for
 
         return engine_for(self.url.set(database=database)).url.render_as_string(hide_password=False)  # with its driver
 

@@ -110,3 +110,34 @@ _SHAPES = (
     ),
 )
 SHAPES = {shape.name: shape for shape in _SHAPES}
+
+# Ed-Fi's published design: journals of its own with names, and the trigger that writes them.
+PUBLISHED = Shape(
+    "published",
+    (
+        "CREATE SEQUENCE dms.ChangeVersionSequence AS bigint START WITH 1 INCREMENT BY 1",
+        f"""CREATE TABLE dms.Document (DocumentId bigint IDENTITY (1, 1) NOT NULL, {UUID} UNIQUE, {NAMES}, {TOKENS}, {CREATED},
+            CONSTRAINT PK_Document PRIMARY KEY (DocumentId))""",
+        EDGES,
+        f"""CREATE TABLE dms.DocumentChangeEvent (ChangeVersion bigint NOT NULL, DocumentId bigint NOT NULL, {NAMES},
+            CreatedAt datetime2(7) NOT NULL CONSTRAINT DF_DocumentChangeEvent_CreatedAt DEFAULT SYSUTCDATETIME(),
+            CONSTRAINT PK_DocumentChangeEvent PRIMARY KEY (ChangeVersion, DocumentId),
+            CONSTRAINT FK_DocumentChangeEvent_Document FOREIGN KEY (DocumentId) REFERENCES dms.Document (DocumentId) ON DELETE CASCADE)""",
+        """CREATE TABLE dms.IdentityChangeEvent (ChangeVersion bigint NOT NULL, DocumentId bigint NOT NULL,
+            CONSTRAINT PK_IdentityChangeEvent PRIMARY KEY (ChangeVersion, DocumentId),
+            CONSTRAINT FK_IdentityChangeEvent_Document FOREIGN KEY (DocumentId) REFERENCES dms.Document (DocumentId) ON DELETE CASCADE)""",
+        """CREATE TRIGGER dms.TR_Document_ChangeEvents ON dms.Document AFTER INSERT, UPDATE AS
+            BEGIN
+                SET NOCOUNT ON;
+                INSERT INTO dms.DocumentChangeEvent (ChangeVersion, DocumentId, ProjectName, ResourceName, ResourceVersion)
+                SELECT CASE WHEN i.ContentVersion > i.IdentityVersion THEN i.ContentVersion ELSE i.IdentityVersion END, i.DocumentId,
+                       i.ProjectName, i.ResourceName, i.ResourceVersion
+                FROM inserted AS i LEFT JOIN deleted AS d ON d.DocumentId = i.DocumentId
+                WHERE d.DocumentId IS NULL OR i.ContentVersion <> d.ContentVersion OR i.IdentityVersion <> d.IdentityVersion;
+            END""",
+    ),
+    "ProjectName, ResourceName, ResourceVersion, ContentVersion, IdentityVersion",
+    tuple(f"N'Ed-Fi', N'{name}', N'5.2.0', {STAMP}, {STAMP}" for name in ("Student", "Plan")),
+    f"ContentVersion = {STAMP}",
+    f"IdentityVersion = {STAMP}",
+)

@@ -18,11 +18,14 @@ from sqlalchemy import exc
 from typer.testing import CliRunner
 
 import dmsjournal as dj
-from dmsjournal import adopting, cli, migrating, statements
+from dmsjournal import cli
+from dmsjournal.database import sql
+from dmsjournal.schema import adopt as adoptions
+from dmsjournal.schema import migrate
 from tests.adoptions import Copy, adopt, interrupting, run_until, writing
 from tests.helpers import commit, drawn, expected_changes
 from tests.sqlserver.conftest import catalog
-from tests.sqlserver.shapes import SHAPES, Shape
+from tests.sqlserver.shapes import PUBLISHED, SHAPES, Shape
 
 THEIRS = re.compile(
     r"theirs|theirview|body|note|projectname|resourcename|resourceversion|document_names|document_renamed|document_content|dms_",
@@ -46,7 +49,7 @@ def made(admin: sa.Connection, name: str, **sizes: int) -> Shape:
 
 
 def faults(admin: sa.Connection) -> list[Any]:
-    return commit(admin, statements.text_of("sqlserver", "queries/adopt_faults"))
+    return commit(admin, sql.text_of("sqlserver", "queries/schema/adopt_faults"))
 
 
 def assert_sound(url: str, admin: sa.Connection) -> None:
@@ -92,12 +95,12 @@ def test_adopted_tables_are_those_of_a_fresh_installation(fresh, empty: str, adm
     assert len(versions) == {"versions and names": 40, "versions and ids": 20}.get(shape.name, 0)
     steps: list[str] = []
     adoption = adopt(empty, batch_size=15, progress=lambda step, done: steps.append(step.name) if not done else None)
-    assert (adoption.revision, [step.name for step in adoption.steps]) == (migrating.newest("sqlserver"), steps)
+    assert (adoption.revision, [step.name for step in adoption.steps]) == (migrate.newest("sqlserver"), steps)
     assert_as_installed(catalog(admin), fresh)
     assert commit(admin, "SELECT DocumentId, DocumentUuid FROM dms.Document ORDER BY DocumentId") == rows
     assert set(versions) <= set(commit(admin, VERSIONS))
     assert_sound(empty, admin)
-    assert adopt(empty) == adopting.Adoption([], [], migrating.newest("sqlserver"))
+    assert adopt(empty) == adoptions.Adoption([], [], migrate.newest("sqlserver"))
 
     with sa.create_engine(empty, poolclass=sa.NullPool).connect() as later:  # a stand-in's session keeps plans of before
         they_write_on(empty, later, shape)
@@ -128,9 +131,9 @@ def they_write_on(url: str, admin: sa.Connection, shape: Shape) -> None:
         assert tuple(row) == ("Ed-Fi", "New", "5.2.0")
 
     reached = drawn(admin)
-    migrating.downgrade(url, "base")
+    migrate.downgrade(url, "base")
     commit(admin, shape.insert(0).replace("NEXT VALUE FOR dms.TheirStamps", "0"))  # nobody stamps it; theirs may be given by ours
-    migrating.upgrade(url)
+    migrate.upgrade(url)
     assert_sound(url, admin)
     commit(admin, shape.insert(1).replace("NULL, NULL", "0, 0"))
     [(newest,)] = commit(admin, "SELECT TOP (1) ContentVersion FROM dms.Document ORDER BY DocumentId DESC")
@@ -162,7 +165,7 @@ def test_names_and_content_of_their_own(empty: str, admin: sa.Connection, writer
     with pytest.raises(exc.DBAPIError, match="does not know each column"):  # rather than lose what is written there
         commit(writer, SHAPES["bare"].insert(0))
     writer.rollback()
-    for batch in statements.batches(statements.text_of("sqlserver", "adopting/names")):
+    for batch in sql.batches(sql.text_of("sqlserver", "adopt/names")):
         commit(admin, batch)
     commit(
         writer, SHAPES["bare"].insert(0).replace("ResourceVersion)", "ResourceVersion, Late)").replace("N'5.2.0')", "N'5.2.0', 8)")
@@ -234,7 +237,7 @@ def test_all_that_is_in_the_way_comes_in_one_list_with_its_remedy(empty: str, ad
     before = catalog(admin)
     printed = CliRunner().invoke(cli.app, ["adopt", "--url", empty])
     assert catalog(admin) == before
-    assert printed.exit_code == 1
+    assert printed.exit_code == 5
     for _, expected in SPOILED:
         assert re.search(expected, printed.stderr, re.I | re.S), expected
     assert printed.stderr.count("\n") == len(SPOILED) + 2, printed.stderr  # one spoils twice; the last line counts
@@ -261,7 +264,7 @@ def test_a_sequence_of_another_kind_is_in_the_way(empty: str, admin: sa.Connecti
 def test_without_documents_there_is_nothing_to_adopt(empty: str) -> None:
     with pytest.raises(dj.MigrationRefused, match=r"no dms\.Document to adopt.*Run dmsjournal upgrade"):
         adopt(empty)
-    migrating.upgrade(empty, "0003")
+    migrate.upgrade(empty, "0003")
     with pytest.raises(dj.MigrationRefused, match="at revision 0003"):
         adopt(empty)
 
@@ -276,7 +279,7 @@ def test_it_is_stopped_locked_out_and_run_again(fresh, empty: str, admin: sa.Con
     writer.rollback()
     run_until(empty, "stamp and journal all documents")
     with pytest.raises(dj.MigrationRefused, match=r"adoption of dms.Document is on its way.*Run dmsjournal adopt"):
-        migrating.upgrade(empty)
+        migrate.upgrade(empty)
     with dj.connect(empty) as journal, pytest.raises(dj.NotInstalled):  # no reader sees a journal that is not filled
         journal.versions()
     run_until(empty, "let readers in")
@@ -289,7 +292,7 @@ def test_only_one_adopts_at_a_time(empty: str, admin: sa.Connection) -> None:
     made(admin, "ids", documents=4, edges=2)
     refused: list[dj.Unavailable] = []
 
-    def adopt_too(step: adopting.Step, rows: int) -> None:
+    def adopt_too(step: adoptions.AdoptionStep, rows: int) -> None:
         if not refused:
             with pytest.raises(dj.Unavailable) as caught:
                 adopt(empty, tries=1)
@@ -302,10 +305,10 @@ def test_only_one_adopts_at_a_time(empty: str, admin: sa.Connection) -> None:
 # Writers at work
 
 RACES = {  # each just before the query runs, by a session of its own
-    "adopt_stamps": "UPDATE dms.Document SET ContentVersion = -5, IdentityVersion = -5 WHERE DocumentId = 2",
-    "adopt_document_events": "UPDATE dms.Document SET ContentVersion = -5 WHERE DocumentId = 4; DELETE FROM dms.Document WHERE DocumentId = 20",
-    "adopt_identity_events": "UPDATE dms.Document SET IdentityVersion = -5 WHERE DocumentId = 1; INSERT INTO dms.ReferenceEdge (ParentDocumentId, ChildDocumentId) VALUES (3, 1), (5, 1)",
-    "adopt_dependencies": "INSERT INTO dms.ReferenceEdge (ParentDocumentId, ChildDocumentId) VALUES (1, 2), (3, 4)",
+    "schema/adopt_stamps": "UPDATE dms.Document SET ContentVersion = -5, IdentityVersion = -5 WHERE DocumentId = 2",
+    "schema/adopt_document_events": "UPDATE dms.Document SET ContentVersion = -5 WHERE DocumentId = 4; DELETE FROM dms.Document WHERE DocumentId = 20",
+    "schema/adopt_identity_events": "UPDATE dms.Document SET IdentityVersion = -5 WHERE DocumentId = 1; INSERT INTO dms.ReferenceEdge (ParentDocumentId, ChildDocumentId) VALUES (3, 1), (5, 1)",
+    "schema/adopt_dependencies": "INSERT INTO dms.ReferenceEdge (ParentDocumentId, ChildDocumentId) VALUES (1, 2), (3, 4)",
 }
 
 
@@ -329,7 +332,7 @@ def test_a_write_between_a_batch_and_its_statement(
     for query in RACES:
         interrupting(monkeypatch, query, lambda query=query: act(query))
     adopt(empty)
-    assert {"adopt_stamps", "adopt_dependencies"} <= set(happened)
+    assert {"schema/adopt_stamps", "schema/adopt_dependencies"} <= set(happened)
     assert_sound(empty, admin)
 
 
@@ -381,3 +384,45 @@ def test_writers_go_on_and_nothing_of_theirs_is_lost_or_seen_twice(fresh, empty:
             assert copy.documents[of] == {c.document_id: c.change_version for c in expected_changes(admin, resource_key_id)}
     assert_as_installed(catalog(admin), fresh)
     assert_sound(empty, admin)
+
+
+def test_their_journals_and_trigger_are_replaced_and_an_adoption_goes_back(empty: str, admin: sa.Connection) -> None:
+    """Ed-Fi's published design: before the triggers, after them, and to the end."""
+    PUBLISHED.create(admin)
+    PUBLISHED.fill(admin, documents=4, edges=2)
+    of_theirs = "SELECT COUNT(*) FROM dms.DocumentChangeEvent{}"
+    [(before,)] = commit(admin, of_theirs.format(""))
+    noted = " ".join(map(str, adopt(empty, dry_run=True).notes))
+    assert "it is kept as dms.documentchangeevent_before_adoption" in noted.lower()
+    assert "it is disabled when ours come" in noted
+    for step in ("bring the triggers: from here on every write is journaled", "let readers in"):
+        run_until(empty, step)
+        assert adoptions.abandon(empty)
+        commit(admin, PUBLISHED.insert(0))
+        before += 1
+        assert commit(admin, of_theirs.format("")) == [(before,)]
+    adopt(empty)
+    commit(admin, PUBLISHED.insert(1))
+    assert commit(admin, of_theirs.format("_before_adoption")) == [(before,)]
+    assert commit(admin, "SELECT COUNT(*) FROM sys.triggers WHERE name = N'TR_Document_ChangeEvents'") == [(0,)]
+    assert_sound(empty, admin)
+
+
+def test_a_column_that_takes_nulls_again_keeps_its_length_and_collation(empty: str, admin: sa.Connection) -> None:
+    """What abandon would run: ALTER COLUMN with a bare nvarchar makes it one character long, in the database's collation."""
+    migrate.upgrade(empty)
+    commit(admin, sql.text_of("sqlserver", "adopt/begin"))
+    for table, column in (("DocumentCache", "DocumentJson"), ("Document", "CreatedAt"), ("ResourceKey", "ResourceVersion")):
+        named = f"name FROM sys.columns WHERE object_id = OBJECT_ID(N'dms.{table}') AND LOWER(name) = N'{column.lower()}'"
+        commit(admin, f"INSERT INTO dms.AdoptionBefore (Kind, TableName, Name) SELECT N'nullable', N'{table}', {named}")
+    [(statement,)] = commit(admin, _what_abandon_runs())
+    said = statement.lower()
+    assert re.search(r"alter column \[documentjson\] nvarchar\(max\) collate \w+ null;", said)
+    assert re.search(r"alter column \[createdat\] datetime2\([67]\) null;", said)
+    assert re.search(r"alter column \[resourceversion\] nvarchar\(64\) collate \w+ null;", said)
+
+
+def _what_abandon_runs() -> str:
+    text = sql.text_of("sqlserver", "adopt/abandon")
+    text = text[text.index("DECLARE @text") : text.index("IF @text IS NOT NULL")]
+    return f"SET NOCOUNT ON; {text} SELECT @text;"

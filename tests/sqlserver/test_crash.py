@@ -7,7 +7,7 @@ from contextlib import suppress
 import pytest
 
 import dmsjournal as dj
-from dmsjournal import migrating
+from dmsjournal.schema import migrate
 from tests.helpers import STUDENT, document, expected_changes, unjournaled, write
 
 WRITERS = 3
@@ -35,7 +35,7 @@ class Writer:
 def test_nothing_that_was_committed_is_lost_and_no_version_is_given_again(sqlserver_server, empty: str, admin) -> None:
     if sqlserver_server.kill_and_restart is None:
         pytest.skip("nobody may kill this server: DMSJOURNAL_TEST_SQLSERVER_RESTART names no command that does")
-    migrating.upgrade(empty)
+    migrate.upgrade(empty)
     with dj.connect(empty) as journal:
         write(journal, document(STUDENT, 0))
         enough, stop = threading.Semaphore(0), threading.Event()

@@ -6,17 +6,17 @@ import pytest
 import sqlalchemy as sa
 
 import dmsjournal as dj
-from dmsjournal import statements
-from dmsjournal.pruning import JOURNALS
+from dmsjournal.database import sql
+from dmsjournal.operate.prune import JOURNALS
 from tests.helpers import PLAN, SCHOOL, STUDENT, document, write
 
-READERS = ["change_page", "deletes", "key_changes", "consumers"]
+READERS = ["read/change_page", "read/deletes", "read/key_changes", "operate/consumers"]
 PRUNED = "".join(f"DELETE FROM dms.{name}; " for name in JOURNALS) + "UPDATE dms.JournalFloor SET ChangeVersion = 1000;"
 
 
 def parts(name: str) -> list[str]:
     """The statements of a query, without comments."""
-    text = re.sub(r"--[^\n]*", "", statements.text_of("sqlserver", f"queries/{name}"))
+    text = re.sub(r"--[^\n]*", "", sql.text_of("sqlserver", f"queries/{name}"))
     return [part.strip() for part in text.split(";") if part.strip()]
 
 
@@ -33,7 +33,7 @@ def test_floors_are_read_by_the_last_statement_and_events_before_it(name: str) -
 @pytest.mark.acceptance("50")
 @pytest.mark.parametrize("name", READERS)
 def test_a_prune_between_two_statements_is_told(sqlserver_server, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    shipped = statements.query
+    shipped = sql.query
 
     def cut(place: int) -> sa.TextClause:
         found = parts(name)
@@ -48,17 +48,17 @@ def test_a_prune_between_two_statements_is_told(sqlserver_server, name: str, mon
                 tx.delete(PLAN, {"graduationPlanId": 1})
             journal.consumers.register("etl", 3)
             read = {
-                "change_page": lambda journal: [c.document_id for c in journal.changes(PLAN, dj.Window(1))],
-                "deletes": lambda journal: [d.document_id for d in journal.deletes(PLAN, dj.Window(1))],
-                "key_changes": lambda journal: [k.document_id for k in journal.key_changes(STUDENT, dj.Window(1))],
-                "consumers": lambda journal: [c.state for c in journal.consumers.list() if c.state != "expired"],
+                "read/change_page": lambda journal: [c.document_id for c in journal.changes(PLAN, dj.Window(1))],
+                "read/deletes": lambda journal: [d.document_id for d in journal.deletes(PLAN, dj.Window(1))],
+                "read/key_changes": lambda journal: [k.document_id for k in journal.key_changes(STUDENT, dj.Window(1))],
+                "operate/consumers": lambda journal: [c.state for c in journal.consumers.list() if c.state != "expired"],
             }[name]
             whole = read(journal)
             edited = cut(place)
-            monkeypatch.setattr(statements, "query", lambda e, n, edited=edited: edited if n == name else shipped(e, n))
+            monkeypatch.setattr(sql, "query", lambda e, n, edited=edited: edited if n == name else shipped(e, n))
             try:
-                assert read(journal) in ([whole, []] if name == "consumers" else [whole])
+                assert read(journal) in ([whole, []] if name == "operate/consumers" else [whole])
             except dj.CheckpointExpired:
                 pass
             finally:
-                monkeypatch.setattr(statements, "query", shipped)
+                monkeypatch.setattr(sql, "query", shipped)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dmsjournal import migrating
+from dmsjournal.schema import migrate, ownership
 from tests.sqlserver import grammar
 
 ROOT = Path(__file__).parents[2]
@@ -87,15 +87,119 @@ TAKEN_DRAWS = [
     f"IF EXISTS (SELECT DISTINCT n FROM dms.x)\nBEGIN\n    SELECT DISTINCT n FROM dms.x;\n    SET @stamp = {SEQUENCE};\nEND;",
 ]
 
+UNQUALIFIED = [
+    "SELECT Journal FROM JournalFloor;",
+    "SELECT f.Journal FROM dms.JournalFloor AS f INNER JOIN Document AS d ON d.DocumentId = f.ChangeVersion;",
+    "UPDATE Document SET ContentVersion = 1;",
+    "UPDATE wanted SET ContentVersion = 1 FROM dms.Document AS found;",
+    "DELETE FROM DocumentCache;",
+    "INSERT INTO dms.x (n) SELECT n FROM deleted;",
+    "WITH one AS (SELECT 1 AS n) SELECT n FROM one INNER JOIN two ON two.m = one.n;",
+    "EXEC enter_change;",
+    "EXECUTE sp_getapplock @Resource = N'x', @LockMode = N'Shared';",
+    "EXEC sys.sp_executesql N'DELETE FROM DocumentCache;';",
+    "SELECT n FROM numbers(5) AS given;",
+    "DECLARE @stamp bigint = NEXT VALUE FOR ChangeVersionSequence;",
+    "CREATE TABLE x (n bigint);",
+    "CREATE TABLE dms.x (n bigint REFERENCES y (n));",
+    "CREATE INDEX IX ON x (n);",
+    "CREATE PROCEDURE p AS SELECT 1;",
+    "CREATE TRIGGER dms.t ON Document AFTER INSERT AS SELECT 1;",
+    "ALTER TABLE x ADD n bigint;",
+    "DROP VIEW ResourceChange;",
+    "TRUNCATE TABLE x;",
+    "GRANT SELECT ON Document TO reader;",
+    "SELECT OBJECT_ID(N'Document');",
+]
+QUALIFIED = [
+    "WITH one AS (SELECT 1 AS n) DELETE FROM one;",
+    "UPDATE d SET ContentVersion = 1 FROM dms.Document AS d;",
+    "CREATE TABLE #x (n bigint);\nINSERT INTO #x (n) SELECT DocumentId FROM dms.Document;",
+    "CREATE TRIGGER dms.t ON dms.Document AFTER INSERT AS INSERT INTO dms.x (n) SELECT DocumentId FROM inserted;",
+    "DECLARE @x TABLE (n bigint);\nINSERT INTO @x (n) SELECT value FROM OPENJSON(N'[1]');",
+    "SELECT OBJECT_ID(N'dms.Document'), OBJECT_ID(N'sys.tables');",
+]
+
+LOCKED = "DECLARE @status int;\nEXEC @status = sys.sp_getapplock @Resource = N'a', @LockMode = N'Shared'"
+NO_TRANSACTION = "IF @status = -999\n    THROW 50008, N'no transaction', 1;"
+REFUSED_BY_THE_SERVER = [
+    "DELETE FROM dms.Document OUTPUT deleted.DocumentId WHERE DocumentId = 1;",
+    "INSERT INTO dms.DocumentCache (DocumentId) OUTPUT inserted.DocumentId VALUES (1);",
+    "UPDATE e SET ChildDocumentId = 1 OUTPUT inserted.ChildDocumentId FROM dms.ReferenceEdge AS e;",
+    "WITH one AS (SELECT DocumentId FROM dms.Document) SELECT DocumentId FROM one WITH (UPDLOCK);",
+    "SELECT name FROM sys.objects WITH (HOLDLOCK);",
+    f"{LOCKED};",
+    f"{LOCKED};\nIF @status < 0\n    THROW 50005, N'no lock', 1;",
+    f"{LOCKED};\n{NO_TRANSACTION}",
+    f"{LOCKED};\nIF @status NOT IN (0, 1)\n    THROW 50005, N'no lock', 1;",
+    "EXEC sys.sp_getapplock @Resource = N'a', @LockMode = N'Shared';",
+    "SELECT o.name FROM sys.objects AS o WHERE LOWER(o.name) = N'identitychangeevent';",
+    "SELECT UPPER(type_desc) AS type FROM sys.objects;",
+    "SELECT o.name FROM sys.objects AS o INNER JOIN dms.AdoptionBefore AS b ON o.name = b.Name;",
+    "SELECT t.name FROM #t AS t INNER JOIN @e AS e ON e.table_name = t.name;",
+    "SET NOCOUNT ON;\nSELECT 1 AS one;",
+    "SELECT a.DocumentId FROM dms.Document AS a INNER LOOP JOIN dms.DocumentCache AS b ON b.DocumentId = a.DocumentId;",
+    "SELECT DocumentId FROM dms.Document WHERE ContentVersion = 9223372036854775807;",
+    "SELECT CASE WHEN DocumentId < -9223372036854775808 THEN 1 ELSE 0 END AS low FROM dms.Document;",
+    "SELECT HAS_PERMS_BY_NAME(DB_NAME(), N'DATABASE', N'CREATE TABLE') AS may;",
+    "SELECT COUNT(*) AS n FROM @w AS w INNER JOIN dms.Document AS d WITH (UPDLOCK) ON d.DocumentId = w.DocumentId;",
+    "SELECT n FROM (SELECT DocumentId AS n FROM dms.Document ORDER BY DocumentId) AS ordered;",
+    "CREATE PROCEDURE dms.p AS\nBEGIN\n    SET NOCOUNT ON;\n    DELETE FROM dms.Lease;\nEND;",
+    "CREATE PROCEDURE dms.p AS\nBEGIN\n    EXEC dms.q;\n    SET ROWCOUNT 0;\nEND;",
+    "CREATE PROCEDURE dms.p AS\nBEGIN\n    SET ROWCOUNT 2;\n    DELETE FROM dms.Lease;\nEND;",
+    "CREATE TRIGGER dms.t ON dms.Document AFTER UPDATE AS\nBEGIN\n    IF UPDATE(KeyValues)\n        SET ROWCOUNT 0;\n"
+    "    DELETE FROM dms.Lease;\nEND;",
+]
+TAKEN_BY_THE_SERVER = [
+    "INSERT INTO dms.Document (ResourceKeyId) OUTPUT inserted.DocumentId INTO @ids (id) VALUES (1);",
+    "DELETE e OUTPUT deleted.ChangeVersion FROM dms.KeyChangeEvent AS e;",
+    "SELECT DocumentId FROM dms.Document WITH (UPDLOCK, HOLDLOCK);",
+    f"{LOCKED};\n{NO_TRANSACTION}\nIF @status NOT IN (0, 1)\n    THROW 50005, N'no lock', 1;",
+    f"{LOCKED}, @LockOwner = N'Session';\nSELECT CASE WHEN @status IN (0, 1) THEN 1 ELSE 0 END AS alone;",
+    "SELECT LOWER(o.name COLLATE Latin1_General_100_BIN2) AS name FROM sys.objects AS o;",
+    "SELECT LOWER(CAST(x.DocumentUuid AS varchar(36))) AS id FROM dms.x;",
+    "CREATE PROCEDURE dms.p AS\nBEGIN\n    SET NOCOUNT ON;\nEND;",
+    "SELECT o.name FROM sys.objects AS o INNER JOIN dms.AdoptionBefore AS b ON o.name = b.Name COLLATE Latin1_General_100_BIN2;",
+    "SELECT o.name FROM sys.objects AS o INNER JOIN sys.schemas AS s ON s.name = o.name WHERE o.name = N'x';",
+    "DECLARE @most bigint = 9223372036854775807;\nSELECT 1 AS one WHERE @most > CAST(9223372036854775806 AS bigint);",
+    "SELECT HAS_PERMS_BY_NAME(QUOTENAME(DB_NAME()), N'DATABASE', N'CREATE TABLE') AS may;",
+    "SELECT COUNT(*) AS n FROM (SELECT TOP (9) d.DocumentId FROM @w AS w INNER JOIN dms.Document AS d WITH (UPDLOCK)"
+    " ON d.DocumentId = w.DocumentId ORDER BY w.DocumentId) AS ordered;",
+    "IF EXISTS (SELECT * FROM @w AS w INNER JOIN dms.Document AS d WITH (UPDLOCK) ON d.DocumentId = 1)\n    PRINT N'one';",
+    "CREATE TRIGGER dms.t ON dms.Document AFTER UPDATE AS\nBEGIN\n    IF NOT EXISTS (SELECT * FROM inserted)\n        RETURN;\n"
+    "    SET ROWCOUNT 0;\n    DELETE FROM dms.Lease;\nEND;",
+]
+CASCADE = "CREATE TABLE dms.{0} (n int CONSTRAINT FK_{0} FOREIGN KEY REFERENCES dms.{1} (n) ON DELETE CASCADE{2});"
+TWO_PATHS = [
+    CASCADE.format("b", "a", "")
+    + CASCADE.format("c", "a", "")
+    + CASCADE.format("d", "b", ", m int FOREIGN KEY REFERENCES dms.c (n) ON DELETE CASCADE"),
+    CASCADE.format("b", "a", ", m int FOREIGN KEY REFERENCES dms.a (n) ON UPDATE SET NULL"),
+    CASCADE.format("a", "a", ""),
+    CASCADE.format("b", "a", "") + "ALTER TABLE dms.a ADD CONSTRAINT k FOREIGN KEY (m) REFERENCES dms.b (n) ON DELETE CASCADE;",
+]
+ONE_PATH = CASCADE.format("b", "a", "") + CASCADE.format("c", "b", ", m int FOREIGN KEY REFERENCES dms.a (n)")
+
 
 def batches() -> Iterator[grammar.Batch]:
     """The files as they are run, with a lock timeout and with variables for binds; the scripts; what is to be refused or not."""
     for name, text in FILES.items():
-        text = text.replace("{lock_timeout}", "5000")
+        text = ownership.with_trust("sqlserver", text.replace("{lock_timeout}", "5000"), ["schema dms", "object dms.it's"])
         yield from grammar.split(name, grammar.bound(text) if re.search("/(queries|spark)/", name) else text)
     for name, (revision, down) in SCRIPTS.items():
-        yield from grammar.split(name, migrating.script("sqlserver", revision, down=down))
-    for text in (*BROKEN, *SOUND, *REFUSED_DRAWS, *TAKEN_DRAWS):
+        yield from grammar.split(name, migrate.script("sqlserver", revision, down=down))
+    for text in (
+        *BROKEN,
+        *SOUND,
+        *REFUSED_DRAWS,
+        *TAKEN_DRAWS,
+        *UNQUALIFIED,
+        *QUALIFIED,
+        *REFUSED_BY_THE_SERVER,
+        *TAKEN_BY_THE_SERVER,
+        *TWO_PATHS,
+        ONE_PATH,
+    ):
         yield from grammar.split(text, text)
 
 
@@ -133,6 +237,54 @@ def test_a_file_with_stamps_is_looked_into(read) -> None:
         if node.kind == "NextValueForExpression"
     }
     assert drawing >= {"document_stamp.v1.sql", "document_delete.v1.sql", "ChangeVersionSequence.v1.sql"}
+
+
+@pytest.mark.acceptance("104")
+def test_every_name_has_its_schema(read) -> None:
+    """Else it would be looked for in the default schema of whoever runs it, where others may have made it."""
+    found = [str(problem) for name in (*FILES, *SCRIPTS) for parsed in read[name] for problem in grammar.unqualified_names(parsed)]
+    assert found == []
+
+
+def test_nothing_is_written_that_a_server_refuses_or_answers_unseen(read) -> None:
+    found = [str(problem) for name in FILES for parsed in read[name] for problem in grammar.server_problems(parsed)]
+    assert found == []
+
+
+@pytest.mark.parametrize("text", REFUSED_BY_THE_SERVER)
+def test_what_a_server_refuses_or_answers_unseen_is_reported(read, text: str) -> None:
+    assert [found for parsed in read[text] for found in (*grammar.problems(parsed), *grammar.server_problems(parsed))] != []
+
+
+@pytest.mark.parametrize("text", TAKEN_BY_THE_SERVER)
+def test_what_a_server_takes_is_not_reported(read, text: str) -> None:
+    assert [found for parsed in read[text] for found in (*grammar.problems(parsed), *grammar.server_problems(parsed))] == []
+
+
+def test_no_table_is_reached_by_two_cascades(read) -> None:
+    tables = [parsed for name in FILES if "/tables/" in name for parsed in read[name]]
+    assert grammar.cascade_problems(tables) == []
+    assert any("CASCADE" in parsed.batch.text for parsed in tables)
+
+
+@pytest.mark.parametrize("text", TWO_PATHS)
+def test_two_cascades_to_one_table_are_reported(read, text: str) -> None:
+    assert grammar.cascade_problems(read[text]) != []
+
+
+def test_one_cascade_to_each_table_is_not_reported(read) -> None:
+    assert grammar.cascade_problems(read[ONE_PATH]) == []
+
+
+@pytest.mark.parametrize("text", UNQUALIFIED)
+def test_a_name_without_its_schema_is_reported(read, text: str) -> None:
+    [(problem, *_)] = [grammar.unqualified_names(parsed) for parsed in read[text]]
+    assert problem.message.endswith("has no schema.")
+
+
+@pytest.mark.parametrize("text", QUALIFIED)
+def test_what_a_statement_names_itself_needs_no_schema(read, text: str) -> None:
+    assert [problem for parsed in read[text] for problem in (*grammar.unqualified_names(parsed), *parsed.errors)] == []
 
 
 @pytest.mark.parametrize("text", BROKEN)

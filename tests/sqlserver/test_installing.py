@@ -4,7 +4,8 @@ import pytest
 import sqlalchemy as sa
 
 import dmsjournal as dj
-from dmsjournal import migrating, statements
+from dmsjournal.database import sql
+from dmsjournal.schema import migrate
 from tests.helpers import (
     PLAN,
     change_identity,
@@ -24,8 +25,8 @@ def run(url: str, script: str) -> None:
     """Runs a script as `sqlcmd -b` does: batch by batch, in one session, to the first error."""
     engine = sa.create_engine(url, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool)
     with engine.connect() as session:
-        for batch in statements.batches(script):
-            migrating.run_batch(session, batch)
+        for batch in sql.batches(script):
+            migrate.run_batch(session, batch)
 
 
 def assert_as_defined(journal: dj.Journal, connection: sa.Connection) -> None:
@@ -36,14 +37,14 @@ def assert_as_defined(journal: dj.Journal, connection: sa.Connection) -> None:
 
 @pytest.mark.acceptance("54")
 def test_an_empty_database_is_the_same_after_removal_and_upgrade(empty: str, admin: sa.Connection) -> None:
-    migrating.upgrade(empty)
+    migrate.upgrade(empty)
     installed = catalog(admin)
-    assert installed["revision"] == [(migrating.newest("sqlserver"),)]
+    assert installed["revision"] == [(migrate.newest("sqlserver"),)]
     assert len(installed["triggers"]) == 3
-    migrating.downgrade(empty, "base")
-    assert migrating.current(empty) is None
+    migrate.downgrade(empty, "base")
+    assert migrate.current(empty) is None
     assert {name for name, _ in catalog(admin)["objects"]} == {"alembic_version"}
-    migrating.upgrade(empty)
+    migrate.upgrade(empty)
     assert catalog(admin) == installed
     with dj.connect(empty) as journal:
         assert journal.versions() == dj.ChangeVersions(0, 0)
@@ -51,13 +52,13 @@ def test_an_empty_database_is_the_same_after_removal_and_upgrade(empty: str, adm
 
 @pytest.mark.acceptance("54")
 def test_documents_outlive_a_removal_and_have_one_event_each_afterwards(empty: str, admin: sa.Connection) -> None:
-    migrating.upgrade(empty)
+    migrate.upgrade(empty)
     populate(empty)
     installed, reached = catalog(admin), drawn(admin)
     documents = commit(admin, "SELECT * FROM dms.Document ORDER BY DocumentId")
-    migrating.downgrade(empty, "base")
+    migrate.downgrade(empty, "base")
     assert commit(admin, "SELECT * FROM dms.Document ORDER BY DocumentId") == documents
-    migrating.upgrade(empty)
+    migrate.upgrade(empty)
     assert catalog(admin) == installed
     assert commit(admin, "SELECT * FROM dms.Document ORDER BY DocumentId") == documents
     assert [len(document_events(admin, document[0])) for document in documents] == [1, 1, 1]
@@ -78,30 +79,30 @@ def test_one_step_after_the_other_leads_to_the_same(empty: str, admin: sa.Connec
     revisions = ["0001", "0002", "0003", "0004", "0005", "0006", "0007"]
     seen = []
     for revision in revisions:
-        migrating.upgrade(empty, revision)
-        assert migrating.current(empty) == revision
+        migrate.upgrade(empty, revision)
+        assert migrate.current(empty) == revision
         seen.append(catalog(admin))
     for revision, expected in zip(revisions[-2::-1], seen[-2::-1], strict=True):
-        migrating.downgrade(empty, revision)
+        migrate.downgrade(empty, revision)
         assert catalog(admin) == expected, revision
-    migrating.downgrade(empty, "base")
-    migrating.upgrade(empty)
+    migrate.downgrade(empty, "base")
+    migrate.upgrade(empty)
     assert catalog(admin) == seen[-1]
 
 
 @pytest.mark.acceptance("54", "55")
 def test_the_scripts_install_remove_and_install_again(empty: str, admin: sa.Connection) -> None:
-    migrating.upgrade(empty)
+    migrate.upgrade(empty)
     installed = catalog(admin)
-    migrating.downgrade(empty, "base")
-    run(empty, migrating.script("sqlserver"))
+    migrate.downgrade(empty, "base")
+    run(empty, migrate.script("sqlserver"))
     assert catalog(admin) == installed
-    assert migrating.current(empty) == migrating.newest("sqlserver")
+    assert migrate.current(empty) == migrate.newest("sqlserver")
     populate(empty)
-    run(empty, migrating.script("sqlserver", "head:base", down=True))
-    assert migrating.current(empty) is None
+    run(empty, migrate.script("sqlserver", "head:base", down=True))
+    assert migrate.current(empty) is None
     assert commit(admin, "SELECT COUNT(*) FROM dms.Document") == [(3,)]
-    run(empty, migrating.script("sqlserver"))
+    run(empty, migrate.script("sqlserver"))
     assert catalog(admin) == installed
     assert unjournaled(admin) == []
     with dj.connect(empty) as journal:
@@ -118,9 +119,9 @@ def test_a_script_that_fails_leaves_nothing(empty: str, admin: sa.Connection, st
     engine = sa.create_engine(empty, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool)
     errors = []
     with engine.connect() as session:
-        for batch in statements.batches(migrating.script("sqlserver")):
+        for batch in sql.batches(migrate.script("sqlserver")):
             try:
-                migrating.run_batch(session, batch)
+                migrate.run_batch(session, batch)
             except sa.exc.DBAPIError as error:
                 errors.append(str(error))
                 if stops:
@@ -135,16 +136,16 @@ def test_another_application_s_schema_is_refused(empty: str, admin: sa.Connectio
     commit(admin, "CREATE TABLE dms.other (n integer)")
     before = catalog(admin)
     with pytest.raises(dj.MigrationRefused, match=r"objects of another application: other; nothing was changed"):
-        migrating.upgrade(empty)
+        migrate.upgrade(empty)
     assert catalog(admin) == before
 
 
 @pytest.mark.acceptance("57")
 def test_a_database_without_a_journal_says_how_to_install_it(empty: str) -> None:
-    assert migrating.current(empty) is None
+    assert migrate.current(empty) is None
     with dj.connect(empty) as journal, pytest.raises(dj.NotInstalled, match=r"the database has no journal.*dmsjournal upgrade"):
         journal.versions()
-    migrating.upgrade(empty, "0003")
+    migrate.upgrade(empty, "0003")
     with dj.connect(empty) as journal, pytest.raises(dj.NotInstalled) as refused:
         journal.versions()
     assert (refused.value.found, refused.value.needed) == ("0003", "0007")
@@ -152,14 +153,14 @@ def test_a_database_without_a_journal_says_how_to_install_it(empty: str) -> None
 
 @pytest.mark.acceptance("56")
 def test_a_lock_on_documents_makes_it_give_up_with_nothing_changed(empty: str, admin: sa.Connection) -> None:
-    migrating.upgrade(empty)
+    migrate.upgrade(empty)
     populate(empty)
     before = catalog(admin)
     engine = sa.create_engine(empty, poolclass=sa.NullPool)
     with engine.connect() as writer:
         writer.exec_driver_sql("UPDATE dms.Document SET ContentVersion = -1 WHERE DocumentId = 1")
         with pytest.raises(dj.MigrationRefused, match=r"lock .* is held by another session; nothing was changed"):
-            migrating.downgrade(empty, "base", lock_timeout="300ms")
+            migrate.downgrade(empty, "base", lock_timeout="300ms")
         writer.commit()  # nobody cancelled it
     assert catalog(admin) == before
-    migrating.downgrade(empty, "base")
+    migrate.downgrade(empty, "base")

@@ -8,7 +8,7 @@ from sqlalchemy.dialects.mssql.mssqlpython import MSDialect_mssqlpython
 
 import dmsjournal as dj
 from dmsjournal.events.arrow import read_journal
-from dmsjournal.events.arrow.reading import JOURNAL_SCHEMA
+from dmsjournal.events.arrow.reader import JOURNAL_SCHEMA
 from tests.helpers import STUDENT, commit, document, write
 
 pytest.importorskip("mssql_python")

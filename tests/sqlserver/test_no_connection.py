@@ -37,7 +37,7 @@ def run(url: str, *arguments: str, absent: str | None = None) -> str:
         text=True,
         timeout=120,
     )
-    assert done.returncode == 1, done
+    assert done.returncode in (1, 5, 75), done  # by its kind
     assert done.stdout == ""
     assert done.stderr.count("\n") == 1, done.stderr
     assert "secret-word" not in done.stderr

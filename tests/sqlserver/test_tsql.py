@@ -155,7 +155,7 @@ def test_a_session_with_old_settings_writes_as_any_other(journal: dj.Journal, wr
 @pytest.mark.acceptance("33")
 def test_another_application_s_lock_does_not_hold_newest(journal: dj.Journal, connections, writer: sa.Connection) -> None:
     other = connections[1]
-    for name in ("dmsjournal", "dmsjournal:", "dmsjournal:x", "another"):
+    for name in ("dmsjournal", "dmsjournal:", "dmsjournal:x", "another", "dmsjournal:0", "dmsjournal:1:", "dmsjournal:3:0"):
         other.exec_driver_sql(f"EXEC sp_getapplock @Resource = N'{name}', @LockMode = 'Shared', @LockOwner = 'Transaction'")
     change_content(writer, 1)
     assert newest(journal) == drawn(writer) == 4
@@ -187,6 +187,29 @@ def test_a_floor_that_nobody_can_have_entered_at_is_refused(journal: dj.Journal,
     writer.rollback()
     assert [version for version, _ in document_events(writer, 1)] == [1]
     assert newest(journal) == drawn(writer)
+
+
+@pytest.mark.acceptance("108")
+@pytest.mark.parametrize("lock", ["none", "dmsjournal:0", "dmsjournal:0:0"])
+@pytest.mark.parametrize("first", ["", "UPDATE dms.Document SET ContentVersion = -1 WHERE DocumentId = 3"])
+def test_a_floor_that_the_session_made_up_hides_no_edge(
+    journal: dj.Journal, connections, writer: sa.Connection, first: str, lock: str
+) -> None:
+    """Transaction ids come again when the server restarts: the parent's last event has the id of this transaction."""
+    before = newest(journal)
+    with writer.begin():
+        rows = writer.exec_driver_sql("SET NOCOUNT ON; DECLARE @id bigint; EXEC dms.this_transaction @id OUTPUT; SELECT @id")
+        own = rows.scalar_one()
+        commit(connections[1], f"UPDATE dms.DocumentChangeEvent SET TransactionId = {own} WHERE DocumentId = 2")
+        if first:
+            writer.exec_driver_sql(first)
+        if lock != "none":
+            writer.exec_driver_sql(f"EXEC sp_getapplock @Resource = N'{lock}', @LockMode = 'Shared', @LockOwner = 'Transaction'")
+        writer.exec_driver_sql(f"EXEC sp_set_session_context N'dms.entered_at', N'{own}:0'")
+        writer.exec_driver_sql("DELETE FROM dms.ReferenceEdge WHERE ParentDocumentId = 2")
+        writer.exec_driver_sql("INSERT INTO dms.ReferenceEdge (ParentDocumentId, ChildDocumentId) VALUES (2, 1)")
+    assert before < max(stamps(writer, 2))
+    assert_as_defined(journal, writer)
 
 
 def test_a_cascade_leaves_one_tombstone_and_no_parent_behind(journal: dj.Journal, writer: sa.Connection) -> None:

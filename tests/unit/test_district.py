@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from dmsjournal import district
+from dmsjournal.demo import district
 
 STATE = {"uri": "uri://ed-fi.org/LearningStandardScopeDescriptor#State"}
 

@@ -22,10 +22,12 @@ from unittest import mock
 import psycopg
 import pytest
 
+from tests.commands import Commands
 from tests.helpers import in_psycopg
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+AT_ROOT = [ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")]
+PAGES = [*(page for page in AT_ROOT if page.exists()), *sorted((ROOT / "docs").rglob("*.md"))]
 
 _FENCE = re.compile(r"^(?:<!-- (?P<marker>[^\n]*?) -->\n)?^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
@@ -100,7 +102,7 @@ def environment() -> Iterator[None]:
 @pytest.mark.usefixtures("environment")
 @pytest.mark.parametrize("page", [page for page in PAGES if any(b.marker == "run" for b in blocks(page))], ids=named)
 def test_what_is_marked_runs_and_prints_what_stands_below_it(
-    page: Path, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, background: "Background"
+    page: Path, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, background: "Background", commands: Commands
 ) -> None:
     monkeypatch.setenv("DMSJOURNAL_URL", url)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]))
@@ -108,14 +110,16 @@ def test_what_is_marked_runs_and_prints_what_stands_below_it(
     names: dict[str, object] = {"__name__": "__main__"}
     run: dict[str, Callable[[Block], str]] = {
         "python": lambda block: run_python(page, replace(block, text=background.ported(block.text)), names),
-        "console": lambda block: run_commands(block, background),
+        "console": lambda block: run_commands(block, background, commands),
         "sql": lambda block: run_sql(block, url),
     }
     printed = None
     for block in blocks(page):
         where = f"{named(page)}:{block.line}"
         if block.marker.startswith("file: "):
-            Path(block.marker.removeprefix("file: ")).write_text(block.text, encoding="utf-8")
+            made = Path(block.marker.removeprefix("file: "))
+            made.touch(mode=0o600)  # a file of tokens that others can read draws a warning
+            made.write_text(block.text, encoding="utf-8")
         elif block.marker == "run":
             printed = run[block.language](block)
             if block.language == "console":
@@ -166,7 +170,13 @@ def background() -> Iterator[Background]:
     found.end()
 
 
-def run_commands(block: Block, background: Background) -> str:
+@pytest.fixture(scope="module")
+def commands() -> Iterator[Commands]:
+    with Commands() as commands:
+        yield commands
+
+
+def run_commands(block: Block, background: Background, commands: Commands) -> str:
     """The block with what each of its `$ dmsjournal …` and `$ curl …` prints, errors included."""
     shown = []
     for line in block.text.replace("\\\n", "").splitlines():
@@ -174,9 +184,11 @@ def run_commands(block: Block, background: Background) -> str:
             continue
         program, *arguments = shlex.split(background.ported(line.removeprefix("$ ")), comments=True)
         assert program in ("dmsjournal", "curl"), line
-        command = [sys.executable, "-m", "dmsjournal.cli"] if program == "dmsjournal" else [program_at("curl")]
+        command = [sys.executable, "-m", "dmsjournal"] if program == "dmsjournal" else [program_at("curl")]
         if arguments[-1] == "&":
             printed = background.start([*command, *arguments[:-1]])
+        elif program == "dmsjournal":
+            printed = commands.run(arguments)
         else:
             printed = subprocess.run([*command, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True).stdout
         shown.append(f"{line}\n{printed.replace(f':{background.port}', ':8000')}\n")
@@ -205,6 +217,19 @@ def run_sql(block: Block, url: str) -> str:
                 for row in range(result.ntuples):
                     shown.append(" | ".join((result.get_value(row, column) or b"").decode() for column in columns))
     return "\n".join(shown)
+
+
+def test_sql_that_a_dba_runs_fixes_its_search_path() -> None:
+    """Else it may run what another role has planted (docs/dba/roles.md, Whose functions run)."""
+    pages = [page for folder in ("dba", "operator") for page in (ROOT / "docs" / folder).glob("*.md") if page.stem != "sqlserver"]
+    looked = [
+        (named(page), block["text"])
+        for page in pages
+        for block in re.finditer(r"(?ms)^ *```sql\n(?P<text>.*?)^ *```$", page.read_text(encoding="utf-8"))
+        if re.search(r"(?m)^ *(SELECT|EXPLAIN)\b", block["text"])
+    ]
+    assert [each for each in looked if not each[1].lstrip().startswith("SET search_path = pg_catalog, pg_temp;\n")] == []
+    assert len(looked) >= 9
 
 
 def check(expected: str, printed: str, where: str) -> None:

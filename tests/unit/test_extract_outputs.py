@@ -8,19 +8,19 @@ from pathlib import Path
 import pytest
 
 import dmsjournal as dj
-from dmsjournal.durable import locked, write_whole
 from dmsjournal.spark import manifests
-from dmsjournal.spark.applying import runs_after
+from dmsjournal.spark.apply import runs_after
 from dmsjournal.spark.folders import folder_of
-from dmsjournal.spark.manifests import Checkpoint, Counts, File, Manifest, Settings, State
+from dmsjournal.spark.manifests import Counts, ExtractCheckpoint, File, Manifest, OutputSettings, OutputState
 from dmsjournal.spark.runs import Output, Run
+from dmsjournal.util.files import locked, write_whole
 
 CHAIN = "c" * 32
-SETTINGS = Settings(CHAIN, None, True, False)
+SETTINGS = OutputSettings(CHAIN, None, True, False)
 HOLDER = """
 import sys, time
 from pathlib import Path
-from dmsjournal.durable import locked
+from dmsjournal.util.files import locked
 with locked(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(60)
@@ -36,7 +36,7 @@ def output(tmp_path: Path) -> Output:
 
 
 def finish(output: Output, first: int, last: int, kind: str = "window", content: bytes = b"rows") -> Run:
-    making = output.make()
+    making = output.folder / ".making-test"
     (making / "resource=R").mkdir(parents=True)
     (making / "resource=R" / "part-0.parquet").write_bytes(content)
     now = datetime.now(UTC)
@@ -55,7 +55,8 @@ def finish(output: Output, first: int, last: int, kind: str = "window", content:
         now,
         now,  # type: ignore[arg-type]
     )
-    return output.finish(making, told)
+    output.finish(making, told)
+    return output.run_of(told)
 
 
 def test_a_lock_refuses_a_second_run_and_ends_with_a_killed_process(tmp_path: Path) -> None:
@@ -131,11 +132,15 @@ def test_a_file_of_ours_that_is_not_whole_is_refused(output: Output, content: by
 
 
 def test_a_run_is_visible_with_its_manifest_or_not_at_all(output: Output) -> None:
-    making = output.make()
-    making.mkdir()
-    (making / "part").touch()
-    assert output.runs() == []
-    assert output.make() != making  # the leftover of a killed run
+    with output.making() as making:
+        making.mkdir()
+        (making / "part").touch()
+        assert output.runs() == []
+    assert not making.exists()  # it was not finished
+    making.mkdir()  # the leftover of a killed run
+    with output.making() as another:
+        assert another != making
+    output.sweep()
     assert not making.exists()
     run = finish(output, 1, 5)
     assert output.runs() == [run]
@@ -147,14 +152,14 @@ def test_a_run_is_visible_with_its_manifest_or_not_at_all(output: Output) -> Non
 def test_a_checkpoint_that_was_not_written_is_the_last_run_s(output: Output) -> None:
     assert output.checkpoint() is None
     finish(output, 1, 5)
-    assert output.checkpoint() == Checkpoint(CHAIN, dj.Fingerprint(5))
+    assert output.checkpoint() == ExtractCheckpoint(CHAIN, dj.Fingerprint(5))
     output.move_checkpoint(CHAIN, dj.Fingerprint(5))
     finish(output, 6, 9)
-    assert output.checkpoint() == Checkpoint(CHAIN, dj.Fingerprint(9))
+    assert output.checkpoint() == ExtractCheckpoint(CHAIN, dj.Fingerprint(9))
 
 
 def test_a_checkpoint_of_another_output_is_refused(output: Output) -> None:
-    manifests.write(output.folder / "_checkpoint.json", Checkpoint("other", dj.Fingerprint(5)))
+    manifests.write(output.folder / "_checkpoint.json", ExtractCheckpoint("other", dj.Fingerprint(5)))
     with pytest.raises(dj.InvalidRequest, match="of another output"):
         output.checkpoint()
 
@@ -173,15 +178,15 @@ def test_a_run_that_lost_a_file_or_was_renamed_is_refused(output: Output) -> Non
 def test_a_missing_window_is_named(output: Output) -> None:
     runs = [finish(output, first, last) for first, last in [(0, 5), (6, 9), (10, 20), (21, 21)]]
     output.move_checkpoint(CHAIN, dj.Fingerprint(21))
-    at = State(CHAIN, 5, {})
+    at = OutputState(CHAIN, 5, {})
     assert runs_after(output, None, None) == runs
     assert runs_after(output, at, None) == runs[1:]
     assert runs_after(output, at, 19) == [runs[1]]
-    assert runs_after(output, State(CHAIN, 21, {}), None) == []
+    assert runs_after(output, OutputState(CHAIN, 21, {}), None) == []
     runs[1].folder.rename(output.folder / ".away")
     with pytest.raises(dj.InvalidRequest, match="window = '6-9': it is missing"):
         runs_after(output, at, None)
     runs[3].folder.rename(output.folder / ".away too")
     with pytest.raises(dj.InvalidRequest, match="window = '21-21': it is missing"):  # the checkpoint tells
-        runs_after(output, State(CHAIN, 9, {}), None)
-    assert runs_after(output, State(CHAIN, 9, {}), 20) == [runs[2]]
+        runs_after(output, OutputState(CHAIN, 9, {}), None)
+    assert runs_after(output, OutputState(CHAIN, 9, {}), 20) == [runs[2]]

@@ -191,7 +191,8 @@ def test_a_databases_feed_is_opened_by_its_url() -> None:
 
 def test_another_packages_provider_is_opened_by_its_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
     point = EntryPoint("theirs", "tests.unit.test_feed_providers:opened", providers.GROUP)
-    monkeypatch.setattr(providers, "entry_points", lambda group: [point] if group == providers.GROUP else [])
+    shipped = providers.entry_points(group=providers.GROUP)
+    monkeypatch.setattr(providers, "entry_points", lambda group: [*shipped, point] if group == providers.GROUP else [])
     assert dj.open_feed("theirs://somewhere") == "theirs://somewhere"  # type: ignore[comparison-overlap]
     with pytest.raises(dj.InvalidRequest, match="known are dynamodb, mssql, postgres, postgresql, sqlserver, theirs"):
         dj.open_feed("nobodys://somewhere")

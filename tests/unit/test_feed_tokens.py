@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dmsjournal as dj
-from dmsjournal.feed.tokens import LONGEST, Belonging
+from dmsjournal.feed.requests import carried
+from dmsjournal.feed.tokens import ALL, LONGEST, Belonging, scope_and_filters_of
 
 MINE = Belonging("postgres", "a database", "all", "all")
 CURSOR = [12, 2**63 - 1, 12, 7, 501, 1_700_000_000_000_000]
@@ -24,9 +25,35 @@ def test_a_token_gives_its_cursor_back(cursor: list[int | str | None]) -> None:
 def test_a_token_is_base64_of_the_published_envelope() -> None:
     token = MINE.token(CURSOR)
     envelope = json.loads(base64.urlsafe_b64decode(token))
-    assert list(envelope) == ["v", "p", "r", "c"]
-    assert (envelope["v"], envelope["p"], envelope["c"][:-1]) == (1, "postgres", CURSOR)
+    assert list(envelope) == ["v", "p", "r", "c", "o"]
+    assert (envelope["v"], envelope["p"], envelope["c"][:-1], envelope["o"]) == (1, "postgres", CURSOR, ["all", "all"])
     assert token == MINE.token(CURSOR)
+
+
+def test_a_token_carries_its_scope_and_filters_where_they_are_not_all_and_not_too_long() -> None:
+    everything = Belonging("postgres", "a database", *ALL).token(CURSOR)
+    assert list(json.loads(base64.urlsafe_b64decode(everything))) == ["v", "p", "r", "c"]
+    assert scope_and_filters_of(everything) == ALL
+    assert scope_and_filters_of(MINE.token(CURSOR)) == ("all", "all")
+    long = Belonging("postgres", "a database", "all", "f" * LONGEST)
+    assert scope_and_filters_of(long.token(CURSOR)) == ALL
+    assert long.cursor(long.token(CURSOR)) == CURSOR
+
+
+@pytest.mark.parametrize(
+    ("scope", "filters"),
+    [
+        ("everything", "{}"),
+        ("document x", "{}"),
+        ("resource []", "{}"),
+        ("partition ", "{}"),
+        ("all", "[]"),
+        ("all", '{"types":[]}'),
+    ],
+)
+def test_a_made_up_scope_or_filter_is_refused(scope: str, filters: str) -> None:
+    with pytest.raises(dj.InvalidRequest, match="make no sense"):
+        carried(Belonging("postgres", "a database", scope, filters).token(CURSOR))
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from decimal import Decimal
 import pytest
 
 import dmsjournal as dj
-from dmsjournal import statements
-from dmsjournal.cli import printing
+from dmsjournal.cli import output
+from dmsjournal.util.json import decoded
 from tests.helpers import PLAN, STUDENT, document, refer
 
 
@@ -24,7 +24,7 @@ from tests.helpers import PLAN, STUDENT, document, refer
     ids=["digits", "depth", "decimal", "beyond 64 bits"],
 )
 def test_whatever_json_a_database_holds_can_be_read(text: str, value: object) -> None:
-    found = statements.decoded(text)
+    found = decoded(text)
     if value is None:
         depth = 0
         while found:
@@ -81,6 +81,6 @@ def test_a_url_has_options_of_libpq_only(option: str) -> None:
 def test_json_is_json_on_a_terminal_that_has_no_such_characters(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = io.TextIOWrapper(written := io.BytesIO(), encoding="ascii", errors="backslashreplace", write_through=True)
     monkeypatch.setattr("sys.stdout", terminal)
-    printing.print_items([dj.Window(1, 2), {"k": "caf\u00e9 \U0001f600"}], json=True, string_versions=False)
+    output.print_items([dj.Window(1, 2), {"k": "caf\u00e9 \U0001f600"}], json=True, string_versions=False)
     printed = [json.loads(line) for line in written.getvalue().splitlines()]
     assert printed == [{"min": 1, "max": 2}, {"k": "caf\u00e9 \U0001f600"}]

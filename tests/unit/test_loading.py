@@ -12,7 +12,7 @@ from uuid import UUID
 import pytest
 
 import dmsjournal as dj
-from dmsjournal import loading
+from dmsjournal.write import load
 
 SECTION = dj.ResourceKey("Ed-Fi", "Section", "5.2.0")
 FIELDS: dict[str, Any] = {
@@ -39,7 +39,7 @@ def with_body(body: str) -> bytes:
 
 
 def test_a_line_is_a_document() -> None:
-    document = loading.parse(line())
+    document = load.parse(line())
     school = dj.Reference(dj.ResourceKey("Ed-Fi", "School", "5.2.0"), {"schoolId": 255901}, True)
     assert document == dj.Document(
         SECTION,
@@ -51,13 +51,13 @@ def test_a_line_is_a_document() -> None:
 
 
 def test_a_document_without_a_wish_for_a_uuid() -> None:
-    assert loading.parse(without("documentUuid")).document_uuid is None
-    assert loading.parse(line(documentUuid=None)).document_uuid is None
+    assert load.parse(without("documentUuid")).document_uuid is None
+    assert load.parse(line(documentUuid=None)).document_uuid is None
 
 
 def test_numbers_stay_as_written() -> None:
     numbers = '{"a": 7.20, "b": 1e400, "c": 0.1234567890123456789012345, "d": 123456789012345678901234567890}'
-    document = loading.parse(with_body(numbers))
+    document = load.parse(with_body(numbers))
     assert document.body == {
         "a": Decimal("7.20"),
         "b": Decimal("1E+400"),
@@ -68,7 +68,7 @@ def test_numbers_stay_as_written() -> None:
 
 
 def test_of_two_values_with_one_name_the_last_wins() -> None:
-    assert loading.parse(with_body('{"a": 1, "a": 2}')).body == {"a": 2}
+    assert load.parse(with_body('{"a": 1, "a": 2}')).body == {"a": 2}
 
 
 @pytest.mark.parametrize(
@@ -115,23 +115,23 @@ def test_of_two_values_with_one_name_the_last_wins() -> None:
 )
 def test_a_bad_line_is_refused_with_its_reason(text: bytes, reason: str) -> None:
     with pytest.raises(dj.InvalidRequest) as caught:
-        loading.parse(text)
+        load.parse(text)
     assert reason in str(caught.value)
     assert str(caught.value).isprintable()
 
 
 def test_half_a_surrogate_pair_is_told_from_both_halves_and_from_a_backslash() -> None:
-    assert loading.parse(with_body(r'{"a": "\ud83d\ude00", "b": "\\ud800"}')).body == {"a": "😀", "b": r"\ud800"}
+    assert load.parse(with_body(r'{"a": "\ud83d\ude00", "b": "\\ud800"}')).body == {"a": "😀", "b": r"\ud800"}
 
 
 def test_a_bad_line_can_be_pickled() -> None:
-    error = pickle.loads(pickle.dumps(loading.BadLine(7, "it is not JSON", "{")))
+    error = pickle.loads(pickle.dumps(load.BadLine(7, "it is not JSON", "{")))
     assert (error.line_number, error.reason, error.text) == (7, "it is not JSON", "{")
     assert str(error) == "line 7: it is not JSON"
 
 
 def numbered(lines: Iterable[bytes]) -> list[tuple[int, bytes]]:
-    return list(loading._numbered(lines))
+    return list(load._numbered(lines))
 
 
 def test_blank_lines_are_skipped_and_counted_and_a_bom_is_no_part_of_the_first() -> None:
@@ -140,11 +140,11 @@ def test_blank_lines_are_skipped_and_counted_and_a_bom_is_no_part_of_the_first()
 
 
 def test_carriage_returns_at_the_ends_are_no_part_of_a_document() -> None:
-    assert loading.parse(line() + b"\r\n") == loading.parse(line())
+    assert load.parse(line() + b"\r\n") == load.parse(line())
 
 
 def read(path: Path) -> list[bytes]:
-    with loading.opened(path) as lines:
+    with load.opened(path) as lines:
         return list(lines)
 
 
@@ -180,17 +180,17 @@ def test_a_file_that_cannot_be_opened_is_named(tmp_path: Path) -> None:
 
 
 def test_a_line_that_is_too_long_is_passed_over_without_being_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loading, "MAX_LINE", 100)
+    monkeypatch.setattr(load, "MAX_LINE", 100)
     path = tmp_path / "documents.jsonl"
     path.write_bytes(b"a\n" + b"x" * 1234 + b"\nb\n" + b"y" * 99 + b"\n" + b"z" * 100 + b"\n" + b"t" * 101)
     found = read(path)
     assert [len(text) for text in found] == [2, 101, 2, 100, 101, 101]
     with pytest.raises(dj.InvalidRequest, match="100 bytes at most"):
-        loading.parse(found[1])
+        load.parse(found[1])
 
 
 def test_batches_are_bounded_by_lines_and_by_bytes() -> None:
-    assert [len(batch) for batch in loading._batches((n, b"{}") for n in range(2500))] == [1000, 1000, 500]
+    assert [len(batch) for batch in load._batches((n, b"{}") for n in range(2500))] == [1000, 1000, 500]
     long = b"x" * (6 * 2**20)
-    assert [len(batch) for batch in loading._batches((n, long) for n in range(7))] == [3, 3, 1]
-    assert list(loading._batches([])) == []
+    assert [len(batch) for batch in load._batches((n, long) for n in range(7))] == [3, 3, 1]
+    assert list(load._batches([])) == []

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dmsjournal import planning
-from dmsjournal.density import CROWD, Group, Mass, Range, explored, laid_together, scale_of
-from dmsjournal.planning import SubWindow
-from dmsjournal.windows import MAX_VERSION
+from dmsjournal.model.windows import MAX_VERSION
+from dmsjournal.read import plan
+from dmsjournal.read.density import CROWD, Group, Mass, Range, explored, laid_together, scale_of
+from dmsjournal.read.plan import SubWindow
 
 Event = tuple[int, int]  # version, weight
 
@@ -54,8 +54,8 @@ def cut(journal: Journal, window: Range, number: int, scale: float = 1.0) -> tup
         return [(mark, mark) for mark in [*range(step, last, step), last]]
 
     total = sum(mass.weight for mass in masses)
-    cuts = planning._cuts(masses, total / number, number, marks)
-    return list(planning._parts(cuts, *window, total)), bool(found.rests)
+    cuts = plan._cuts(masses, total / number, number, marks)
+    return list(plan._parts(cuts, *window, total)), bool(found.rests)
 
 
 def held(part: SubWindow, version: int, document_id: int) -> bool:
@@ -110,7 +110,7 @@ def test_parts_hold_equal_numbers_of_events(weights: dict[int, int], number: int
     parts, _ = cut(Journal(events), Range(0, 2000), number)
     mean = sum(weights.values()) / number
     # a mark is a 25th of a part, or a document; two ends, and what stays whole at each of them
-    assert max(part.events for part in parts) <= mean * (1 + planning._GRAIN + 0.08) + 2
+    assert max(part.events for part in parts) <= mean * (1 + plan._GRAIN + 0.08) + 2
 
 
 def skewed(total: int, at: float, bursts: int = 1) -> list[Event]:

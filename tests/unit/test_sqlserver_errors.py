@@ -8,12 +8,11 @@ import pytest
 from sqlalchemy import exc
 
 import dmsjournal as dj
-from dmsjournal import connecting, statements
-from dmsjournal.engines import sqlserver
+from dmsjournal.database import connect, sql, sqlserver
 
 THROWN = re.compile(r"THROW (\d+), N'((?:[^']|'')+)', 1")
 THROWS = sorted(
-    {(int(number), message.replace("''", "'")) for path in (statements.shipped("sql") / "sqlserver").rglob("*.sql")
+    {(int(number), message.replace("''", "'")) for path in (sql.shipped("sql") / "sqlserver").rglob("*.sql")
      for number, message in THROWN.findall(path.read_text(encoding="utf-8")) if "roles" not in path.parts}
 )  # fmt: skip
 
@@ -45,8 +44,11 @@ def test_what_we_throw_comes_back_with_its_remedy(number: int, message: str, say
         (1222, "Lock request time out period exceeded.", dj.Unavailable),
         (3960, "Snapshot isolation transaction aborted due to update conflict.", dj.Unavailable),
         (208, "Invalid object name 'dms.Document'.", dj.NotInstalled),
+        (208, "Invalid object name 'audit.Log'.", dj.DatabaseRefused),  # of a user's trigger
+        (2812, "Could not find stored procedure 'dms.horizon'.", dj.NotInstalled),
         (229, "The SELECT permission was denied on the object 'Document'.", dj.DatabaseRefused),
         (18456, "Login failed for user 'sa'.", dj.DatabaseRefused),
+        (8115, "Arithmetic overflow error converting IDENTITY to data type smallint.", dj.DatabaseRefused),
     ],
 )
 def test_what_the_server_says(number: int, message: str, kind: type[dj.JournalError], says) -> None:
@@ -57,15 +59,16 @@ def test_what_the_server_says(number: int, message: str, kind: type[dj.JournalEr
 def test_a_duplicate_key_is_told_from_another_refusal(says) -> None:
     duplicate = says(2627, "Violation of UNIQUE KEY constraint 'UX_Document_DocumentUuid'. Cannot insert duplicate key in object.")
     check = says(547, 'The INSERT statement conflicted with the CHECK constraint "CK_DocumentCache_DocumentJson".')
-    assert sqlserver.is_duplicate(exc.IntegrityError("INSERT", {}, duplicate))
-    assert not sqlserver.is_duplicate(exc.IntegrityError("INSERT", {}, check))
+    theirs = says(547, 'The DELETE statement conflicted with the REFERENCE constraint "FK_theirs".')
+    told = [sqlserver.violated(exc.IntegrityError("INSERT", {}, each)) for each in (duplicate, check, theirs)]
+    assert told == ["ux_document_documentuuid", "ck_documentcache_documentjson", "fk_theirs"]
     assert "ISJSON" in str(sqlserver.as_journal_error(exc.IntegrityError("INSERT", {}, check)))
 
 
 @pytest.mark.parametrize("option", ["Encryp", "trustservercertificat", "TDS_Version"])
 def test_an_option_that_the_driver_would_drop_is_refused(option: str) -> None:
     with pytest.raises(dj.InvalidRequest, match=f"{option} is no option of the ODBC driver's") as refused:
-        connecting.engine_for(f"mssql+pyodbc://user:secret-word@host/database?{option}=yes")
+        connect.engine_for(f"mssql+pyodbc://user:secret-word@host/database?{option}=yes")
     assert "secret-word" not in str(refused.value)
 
 
@@ -73,4 +76,14 @@ def test_options_are_known_in_any_case_and_another_driver_has_its_own(monkeypatc
     pyodbc = mock.Mock(version="5.3", drivers=lambda: ["ODBC Driver 18 for SQL Server"])  # it needs unixODBC, which may be missing
     monkeypatch.setitem(sys.modules, "pyodbc", pyodbc)
     for options in ("encrypt=no&TRUSTSERVERCERTIFICATE=yes&odbc_connect=x", "driver=FreeTDS&TDS_Version=7.4"):
-        connecting.engine_for(f"mssql+pyodbc://user:password@host/database?{options}")
+        connect.engine_for(f"mssql+pyodbc://user:password@host/database?{options}")
+
+
+def test_a_null_has_a_type_for_the_driver() -> None:
+    """pyodbc asks the server for the types of a statement (SQLDescribeParam) where it finds a NULL without one."""
+    pyodbc, cursor = pytest.importorskip("pyodbc"), mock.Mock()
+    sqlserver._type_nulls(None, cursor, "EXEC dms.p ?, ?", ("a", None), None, False)
+    cursor.setinputsizes.assert_called_once_with([None, (pyodbc.SQL_WVARCHAR, 0, 0)])
+    cursor.reset_mock()
+    sqlserver._type_nulls(None, cursor, "EXEC dms.p ?", ("a",), None, False)
+    cursor.setinputsizes.assert_not_called()

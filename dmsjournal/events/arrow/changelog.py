@@ -8,7 +8,7 @@ from enum import Enum
 
 import pyarrow as pa
 
-from dmsjournal.events.arrow.models import ChangeEvent, ChangeEventBatch, Delete, Insert, Update
+from dmsjournal.events.arrow.models import ChangeEvent, ChangeEventBatch, Delete, Update
 
 
 class ChangelogOperation(Enum):
@@ -43,12 +43,12 @@ def from_changelog(records: Iterable[ChangelogRecord], source: str) -> ChangeEve
             before = None
             continue
         if before is not None:
-            events.append(_alone(before))
+            events.append(ChangeEvent.from_changelog_record(before))
         before = record if record.operation is ChangelogOperation.UPDATE_BEFORE else None
         if before is None:
-            events.append(_alone(record))
+            events.append(ChangeEvent.from_changelog_record(record))
     if before is not None:
-        events.append(_alone(before))
+        events.append(ChangeEvent.from_changelog_record(before))
     return ChangeEventBatch.of(source, events)
 
 
@@ -71,8 +71,3 @@ def _is_pair(before: ChangelogRecord, after: ChangelogRecord) -> bool:
         and after.sequence == before.sequence
         and after.data.num_rows == before.data.num_rows
     )
-
-
-def _alone(record: ChangelogRecord) -> ChangeEvent:
-    goes = record.operation in (ChangelogOperation.DELETE, ChangelogOperation.UPDATE_BEFORE)
-    return (Delete if goes else Insert)(record.data, record.timestamp, record.sequence)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from itertools import pairwise
-from typing import ClassVar, Self
+from typing import ClassVar, Protocol, Self
 
 import pyarrow as pa
 
@@ -26,6 +26,14 @@ class EventType(IntEnum):
     WATERMARK = 3
     SNAPSHOT = 4
 
+    @classmethod
+    def from_cdc(cls, operation: str) -> EventType:
+        """The type of a CDC operation: CREATE, UPDATE, DELETE. Raises InvalidRequest."""
+        try:
+            return _OPERATIONS[operation]
+        except KeyError as error:
+            raise InvalidRequest("operation", operation, f"it is one of {', '.join(_OPERATIONS)}") from error
+
     @property
     def weight(self) -> int:
         """What a row counts in a Z-set; of an update, a new row (the old one counts -1)."""
@@ -37,18 +45,69 @@ class EventType(IntEnum):
         return self is not EventType.WATERMARK
 
 
+_OPERATIONS = {"CREATE": EventType.INSERT, "UPDATE": EventType.UPDATE, "DELETE": EventType.DELETE}
 _WEIGHTS = {EventType.INSERT: 1, EventType.DELETE: -1, EventType.UPDATE: 1, EventType.WATERMARK: 0, EventType.SNAPSHOT: 1}
+
+
+class _Operation(Protocol):
+    @property
+    def value(self) -> str: ...
+
+
+class ChangelogRecordLike(Protocol):
+    """A record of a change log; see ChangelogRecord."""
+
+    @property
+    def operation(self) -> _Operation: ...
+    @property
+    def data(self) -> pa.RecordBatch: ...
+    @property
+    def timestamp(self) -> int: ...
+    @property
+    def sequence(self) -> int: ...
 
 
 class ChangeEvent:
     """One of Insert, Delete, Update, Watermark, Snapshot. It never changes, so a copy is itself.
 
-    `sequence` is the place of its last row in its source, None where it has no place there.
+    `sequence` is the place of its last row in its source, None where it has no place there. The classes can be made by their own
+    names, or by `ChangeEvent.insert(…)` and its like.
     """
 
     event_type: ClassVar[EventType]
     timestamp: int
     sequence: int | None
+
+    @staticmethod
+    def insert(data: pa.RecordBatch, timestamp: int, sequence: int) -> Insert:
+        """Rows that came."""
+        return Insert(data, timestamp, sequence)
+
+    @staticmethod
+    def delete(data: pa.RecordBatch, timestamp: int, sequence: int) -> Delete:
+        """Rows that went, as they were."""
+        return Delete(data, timestamp, sequence)
+
+    @staticmethod
+    def update(old: pa.RecordBatch, new: pa.RecordBatch, timestamp: int, sequence: int) -> Update:
+        """Rows before and after. Raises InvalidRequest."""
+        return Update(old, new, timestamp, sequence)
+
+    @staticmethod
+    def watermark(timestamp: int) -> Watermark:
+        """No event that comes later is from before `timestamp`."""
+        return Watermark(timestamp)
+
+    @staticmethod
+    def snapshot(data: pa.RecordBatch, timestamp: int) -> Snapshot:
+        """All rows as of `timestamp`."""
+        return Snapshot(data, timestamp)
+
+    @staticmethod
+    def from_changelog_record(record: ChangelogRecordLike) -> Insert | Delete:
+        """One record of a change log: what was is a delete, what is an insert. `from_changelog` makes updates of pairs."""
+        goes = record.operation.value in ("-D", "-U")
+        return (Delete if goes else Insert)(record.data, record.timestamp, record.sequence)
 
     def __copy__(self) -> Self:
         return self
@@ -169,6 +228,21 @@ class ChangeEventBatch:
 
     def __len__(self) -> int:
         return len(self.events)
+
+    @property
+    def start_sequence(self) -> int:
+        """`start`: the first sequence that it covers."""
+        return self.start
+
+    @property
+    def end_sequence(self) -> int:
+        """`end`: the sequence behind the last one that it covers."""
+        return self.end
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it has no event."""
+        return not self.events
 
     def __iter__(self) -> Iterator[ChangeEvent]:
         return iter(self.events)

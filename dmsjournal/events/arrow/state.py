@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +13,7 @@ import pyarrow as pa
 
 from dmsjournal.errors import InvalidRequest, Unavailable
 from dmsjournal.events.arrow.models import ChangeEvent, ChangeEventBatch, Delete, EventType, Insert, Snapshot, Update, Watermark
+from dmsjournal.util.files import replacing
 
 _FORMAT = "dmsjournal subscription 1"
 _KEY = b"dmsjournal"  # of the schema's metadata, and of each batch's
@@ -39,22 +38,12 @@ def save(state: SubscriptionState, path: str | os.PathLike[str]) -> None:
     if target.is_dir():
         raise InvalidRequest("path", str(path), "no state can be saved there: it is a folder, name a file in it")
     try:
-        descriptor, made = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    except OSError as error:
-        raise InvalidRequest("path", str(path), f"no state can be saved there ({error.strerror})") from error
-    try:
-        with os.fdopen(descriptor, "wb") as file:
+        with replacing(target) as file:
             _write(state, file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(made, target)
-        _sync_folder(target.parent)
-    except BaseException as error:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(made)
-        if isinstance(error, OSError):
-            raise Unavailable(f"the state cannot be saved in {path} ({error.strerror})", "what was there is kept") from error
-        raise
+    except (FileNotFoundError, NotADirectoryError, PermissionError) as error:
+        raise InvalidRequest("path", str(path), f"no state can be saved there ({error.strerror})") from error
+    except OSError as error:
+        raise Unavailable(f"the state cannot be saved in {path} ({error.strerror})", "what was there is kept") from error
 
 
 def load(path: str | os.PathLike[str]) -> SubscriptionState:
@@ -130,13 +119,3 @@ def _metadata(schema: pa.Schema | None) -> dict[str, str]:
     """The schema's own metadata, any bytes as text."""
     metadata = (schema.metadata if schema is not None else None) or {}
     return {name.decode("latin-1"): value.decode("latin-1") for name, value in metadata.items()}
-
-
-def _sync_folder(folder: Path) -> None:
-    """Has the new name on disk too, where the system can."""
-    if os.name == "posix":
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

@@ -141,8 +141,17 @@ class Cascade(EventModel):
         return cls(**lists)
 
 
+class Failure(EventModel):
+    """What failed of a request of which the change is the part that did not."""
+
+    code: str
+    message: str | None = None
+    failed: Texts | None = Field(default=None, description="What was not done, as the writer names it.")
+    details: dict[str, Json] | None = None
+
+
 class Metadata(EventModel):
-    """What the request that caused the change said of itself."""
+    """What the request that caused the change said of itself. `error` is there where a part of it failed."""
 
     request_id: str | None = None
     user_id: str | None = None
@@ -150,6 +159,7 @@ class Metadata(EventModel):
     ip_address: str | None = None
     user_agent: str | None = None
     api_version: str | None = None
+    error: Failure | None = None
     custom_fields: dict[str, Json] | None = None
 
 

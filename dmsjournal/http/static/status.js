@@ -4,6 +4,7 @@
 const EVERY_MS = 2000;
 const KEPT = 50; // changes in the tail
 const at = (id) => document.getElementById(id);
+const LIMITS = { lag: 60, hold: 600, consumer: 3600, parts: 3 }; // seconds, days: those of the alerts that the documentation gives
 const number = (value) => (value === null ? "?" : BigInt(value).toLocaleString("en-US"));
 
 let token = sessionStorage.getItem("token");
@@ -33,15 +34,16 @@ function say(text, bad = false) {
 async function refresh() {
   try {
     const answer = await get("status?versions=string");
-    at("token-form").hidden = answer.status !== 401;
+    if (answer.status === 401) ask(true);
+    else at("other-token").hidden = !token || !at("token-form").hidden;
+    document.body.classList.toggle("limited", answer.status === 403);
+    at("limited").hidden = answer.status !== 403;
     if (answer.ok) {
-      const found = await answer.json();
-      show(found);
-      if (last === null) {
-        last = found.newest;
-        follow();
-      }
+      begin(show(await answer.json()));
+    } else if (answer.status === 403) {
+      await showLimited(await problem(answer));
     } else {
+      complain([]);
       say(await problem(answer), true);
     }
   } catch {
@@ -50,33 +52,100 @@ async function refresh() {
   setTimeout(refresh, EVERY_MS);
 }
 
+// The tail goes on from the newest version.
+function begin(newest) {
+  if (last === null) {
+    last = newest;
+    follow();
+  }
+}
+
+function ask(wanted) {
+  at("token-form").hidden = !wanted;
+  at("other-token").hidden = wanted || !token;
+}
+
+// A token of some resources: the versions, which it may see, and the live changes of its resources.
+async function showLimited(why) {
+  at("limited-why").textContent = `${why[0].toUpperCase()}${why.slice(1)}.`;
+  const answer = await get("changeQueries/v1/availableChangeVersions");
+  complain([]);
+  if (!answer.ok) {
+    say(await problem(answer), true);
+    return;
+  }
+  const text = await answer.text(); // numbers of 64 bits: not for JSON.parse
+  const [oldest, newest] = ["oldest", "newest"].map((name) => text.match(new RegExp(`"${name}ChangeVersion":(\\d+)`))[1]);
+  facts([["newest", "newest", number(newest)], ["oldest", "oldest", number(oldest)]]);
+  say("This token may read some resources.");
+  begin(newest);
+}
+
+// What is beyond a limit, once more as sentences: a colour in a table is not seen from its end.
+function complain(problems) {
+  at("problems").replaceChildren(...problems.map((text) => cell("li", text)));
+  at("problems").hidden = !problems.length;
+}
+
+function facts(found) {
+  at("horizon").replaceChildren(
+    ...found.map(([name, key, value, bad = false]) => group("div", group("dt", word(name, key)), cell("dd", value, bad ? "bad" : ""))),
+  );
+}
+
 function show(found) {
   at("database").textContent = found.database;
-  const behind = found.lag_seconds >= 60;
-  say(behind ? `Readers are ${age(found.lag_seconds)} behind.` : "Up to date.", behind);
-  const facts = [
-    ["newest", number(found.newest)],
-    ["oldest", number(found.oldest)],
-    ["last stamp", number(found.last_stamp)],
-    ["versions behind", number(found.lag_versions)],
-    ["behind for", age(found.lag_seconds)],
-    ["database", found.database_bytes === null ? "?" : size(found.database_bytes)],
-  ];
-  at("horizon").replaceChildren(...facts.map(([name, value]) => group("div", cell("dt", name), cell("dd", value))));
-  grow(found.history);
-  rows("holders", found.holders, "Nobody.", (of) => [
-    of.prepared === null ? `session ${of.pid}` : `prepared ${of.prepared}`,
-    [number(of.floor)], of.user, of.application, of.client, of.state,
-    [of.transaction_seconds === null ? "?" : age(of.transaction_seconds)],
+  const problems = [];
+  const isBad = (bad, text) => {
+    if (bad) problems.push(text);
+    return bad;
+  };
+  const late = isBad(found.lag_seconds >= LIMITS.lag, `Readers are ${age(found.lag_seconds)} behind: see who holds the horizon.`);
+  const off = found.triggers.filter((of) => of.state === "disabled" || of.state === "missing");
+  const enabled = found.triggers.filter((of) => of.state === "enabled").length;
+  const parts = found.partitions;
+  const full = parts ? parts.overflowing : [];
+  const few = parts !== null && (full.length > 0 || (parts.days_left !== null && parts.days_left < LIMITS.parts));
+  isBad(off.length > 0, `Not enabled: ${off.map((of) => `${of.name} on dms.${of.table}`).join(", ")}. Run dmsjournal verify.`);
+  isBad(few, full.length ? `The default part of ${full.join(", ")} holds events. Run dmsjournal partitions ensure.`
+    : "The parts of the journals end soon. Run dmsjournal partitions ensure.");
+  facts([
+    ["newest", "newest", number(found.newest)],
+    ["oldest", "oldest", number(found.oldest)],
+    ["last stamp", "stamp", number(found.last_stamp)],
+    ["versions behind", "lag", number(found.lag_versions), late],
+    ["behind for", "lag-for", age(found.lag_seconds), late],
+    ["triggers", "triggers", `${enabled} of ${found.triggers.length}`, off.length > 0],
+    ...(parts ? [["parts last for", "parts", parts.days_left === null ? "?" : `${parts.days_left.toFixed(1)} d`, few]] : []),
+    ["database", "database", found.database_bytes === null ? "?" : size(found.database_bytes)],
   ]);
+  grow(found.history);
+  rows("consumers", found.consumers, "None is registered.", (of) => {
+    const behind = of.lag_seconds > LIMITS.consumer;
+    isBad(of.is_expired, `Consumer ${of.name} is expired: it must read in full.`);
+    isBad(behind && !of.is_expired, `Consumer ${of.name} is ${age(of.lag_seconds)} behind: see whether it runs.`);
+    const bad = behind || of.is_expired;
+    return [
+      of.name, [number(of.lag_versions), bad], [age(of.lag_seconds), bad], { text: of.is_expired ? "expired" : "current", bad: of.is_expired },
+      [number(of.change_version)], time(of.updated_at),
+    ];
+  });
+  rows("holders", found.holders, "Nobody.", (of) => {
+    const who = of.prepared === null ? `session ${of.pid}` : `prepared ${of.prepared}`;
+    const long = of.transaction_seconds !== null && of.transaction_seconds > LIMITS.hold;
+    isBad(long, `${who[0].toUpperCase()}${who.slice(1)} has been open for ${age(of.transaction_seconds ?? 0)}, and holds the horizon.`);
+    return [
+      who, [of.transaction_seconds === null ? "?" : age(of.transaction_seconds), long], [number(of.floor)], of.user, of.application,
+      of.client, of.state,
+    ];
+  });
   rows("journals", found.journals, "None.", (of) => [
     of.name, [number(of.rows)], [size(of.bytes)], [number(of.rows_last_hour)], [number(of.rows_last_day)], [number(of.floor)],
     time(of.pruned_at),
   ]);
-  rows("consumers", found.consumers, "None is registered.", (of) => [
-    of.name, [number(of.change_version)], [number(of.lag_versions)], [age(of.lag_seconds)], time(of.updated_at),
-    of.is_expired ? "expired" : "current",
-  ]);
+  complain(problems);
+  say(problems.length ? `${problems.length} to look at.` : "Up to date.", problems.length > 0);
+  return found.newest;
 }
 
 function grow(history) {
@@ -110,7 +179,7 @@ async function follow() {
   while (!paused && !mine.signal.aborted) {
     at("tail-state").textContent = "";
     try {
-      const path = `changefeed/stream?from_seq=${last}&max_seconds=60&versions=string`;
+      const path = `changefeed/stream?from_seq=${last}&max_seconds=60&versions=string&keys=uuid`;
       const answer = await get(path, { signal: mine.signal });
       if (!answer.ok) throw new Error(await problem(answer));
       await take(answer.body.pipeThrough(new TextDecoderStream()).getReader());
@@ -136,7 +205,7 @@ async function take(reader) {
 function frame(text) {
   const fields = Object.fromEntries(text.split("\n").map((line) => line.split(/: ?(.*)/s, 2)));
   if (fields.id) last = fields.id;
-  if (fields.event === "change") tail(JSON.parse(fields.data));
+  if (fields.event === undefined && fields.data) tail(JSON.parse(fields.data));
   if (fields.event === "expired" || fields.event === "diverged") {
     last = null; // the next refresh begins anew
     throw new Error(JSON.parse(fields.data).detail);
@@ -160,9 +229,21 @@ function rows(id, items, none, cells) {
   at(id).replaceChildren(...made);
 }
 
-// A cell in a list of its own is a number.
-const row = (cells) =>
-  group("tr", ...cells.map((value) => (Array.isArray(value) ? cell("td", value[0], "number") : cell("td", value ?? "-"))));
+// A cell in a list of its own is a number. The second element of that, or `bad` of an object, says whether it is beyond a limit.
+const row = (cells) => group("tr", ...cells.map(made));
+
+function made(value) {
+  if (Array.isArray(value)) return cell("td", value[0], value[1] ? "number bad" : "number");
+  return value?.text === undefined ? cell("td", value ?? "-") : cell("td", value.text, value.bad ? "bad" : "");
+}
+
+// A word with what it means: as a title, and as a link to where all of them are.
+function word(text, key) {
+  const link = cell("a", text, "word");
+  link.href = `#word-${key}`;
+  link.title = at(`word-${key}`).querySelector("dd").textContent;
+  return link;
+}
 
 function cell(name, text, className = "") {
   const made = document.createElement(name);
@@ -205,7 +286,18 @@ at("token-form").addEventListener("submit", (event) => {
   token = at("token").value;
   sessionStorage.setItem("token", token);
   at("token").value = "";
-  at("token-form").hidden = true;
+  ask(false);
+  stopTail.abort(); // what the other token saw goes
+  last = null;
+  at("tail").replaceChildren();
+  say("Loading…");
 });
+
+at("other-token").addEventListener("click", () => {
+  ask(true);
+  at("token").focus();
+});
+
+for (const head of document.querySelectorAll("th[data-word]")) head.replaceChildren(word(head.textContent, head.dataset.word));
 
 refresh();

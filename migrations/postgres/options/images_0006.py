@@ -1,6 +1,6 @@
 """images"""
 
-from dmsjournal.migrating import run
+from dmsjournal.schema.migrate import run
 
 revision, down_revision, branch_labels, depends_on = "images_0006", None, "images", None
 

@@ -1,6 +1,6 @@
 """partitions"""
 
-from dmsjournal.migrating import run
+from dmsjournal.schema.migrate import run
 
 revision, down_revision, branch_labels, depends_on = "partitions_0006", None, "partitions", None
 
@@ -9,6 +9,9 @@ def upgrade() -> None:
     run(
         "tables/hold_everybody.v1",
         "views/JournalPartition.v1",
+        "tables/PartitionSettings.v1",
+        "tables/KnownPartition.v1",
+        "functions/note_partitions.v1",
         "functions/rename_partition.v1",
         "functions/make_partition.v1",
         "functions/forget_bounds.v1",
@@ -37,5 +40,8 @@ def downgrade() -> None:
         "functions/forget_bounds.drop",
         "functions/make_partition.drop",
         "functions/rename_partition.drop",
+        "functions/note_partitions.drop",
+        "tables/KnownPartition.drop",
+        "tables/PartitionSettings.drop",
         "views/JournalPartition.drop",
     )

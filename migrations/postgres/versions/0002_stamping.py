@@ -1,6 +1,6 @@
 """stamping"""
 
-from dmsjournal.migrating import run
+from dmsjournal.schema.migrate import run
 
 revision, down_revision, branch_labels, depends_on = "0002", "0001", None, None
 
@@ -9,6 +9,7 @@ def upgrade() -> None:
     run(
         "tables/hold_writers.v1",
         "functions/held_floors.v1",
+        "functions/is_own_row.v1",
         "functions/enter_change.v1",
         "functions/enter_statement.v1",
         "functions/stamp_insert.v1",
@@ -25,5 +26,6 @@ def downgrade() -> None:
         "functions/stamp_insert.drop",
         "functions/enter_statement.drop",
         "functions/enter_change.drop",
+        "functions/is_own_row.drop",
         "functions/held_floors.drop",
     )

@@ -1,6 +1,6 @@
 """journals"""
 
-from dmsjournal.migrating import run
+from dmsjournal.schema.migrate import run
 
 revision, down_revision, branch_labels, depends_on = "0003", "0002", None, None
 
@@ -10,6 +10,13 @@ def upgrade() -> None:
         "tables/hold_writers.v1",
         "tables/JournalFloor.v1",
         "tables/ChangeConsumer.v1",
+        "functions/keep_consumer.v1",
+        "triggers/consumer.v1",
+        "functions/register_consumer.v1",
+        "functions/move_consumer.v1",
+        "functions/drop_consumer.v1",
+        "tables/Lease.v1",
+        "functions/hold_lease.v1",
         "tables/DocumentChangeEvent.v1",
         "tables/DocumentChangeEvent.fill.v1",
         "tables/IdentityChangeEvent.v1",
@@ -37,6 +44,12 @@ def downgrade() -> None:
         "tables/KeyChangeEvent.drop",
         "tables/IdentityChangeEvent.drop",
         "tables/DocumentChangeEvent.drop",
+        "functions/hold_lease.drop",
+        "tables/Lease.drop",
+        "functions/drop_consumer.drop",
+        "functions/move_consumer.drop",
+        "functions/register_consumer.drop",
         "tables/ChangeConsumer.drop",
+        "functions/keep_consumer.drop",
         "tables/JournalFloor.drop",
     )

@@ -1,6 +1,6 @@
 """tombstones"""
 
-from dmsjournal.migrating import run
+from dmsjournal.schema.migrate import run
 
 revision, down_revision, branch_labels, depends_on = "0004", "0003", None, None
 

@@ -1,6 +1,6 @@
 """reading"""
 
-from dmsjournal.migrating import run
+from dmsjournal.schema.migrate import run
 
 revision, down_revision, branch_labels, depends_on = "0006", "0005", None, None
 

@@ -1,6 +1,6 @@
 """feed"""
 
-from dmsjournal.migrating import run
+from dmsjournal.schema.migrate import run
 
 revision, down_revision, branch_labels, depends_on = "0007", "0006", None, None
 

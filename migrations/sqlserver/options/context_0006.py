@@ -1,6 +1,6 @@
 """context"""
 
-from dmsjournal.migrating import run
+from dmsjournal.schema.migrate import run
 
 revision, down_revision, branch_labels, depends_on = "context_0006", None, "context", None
 

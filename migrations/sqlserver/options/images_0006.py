@@ -1,6 +1,6 @@
 """images"""
 
-from dmsjournal.migrating import run
+from dmsjournal.schema.migrate import run
 
 revision, down_revision, branch_labels, depends_on = "images_0006", None, "images", None
 
@@ -8,6 +8,7 @@ revision, down_revision, branch_labels, depends_on = "images_0006", None, "image
 def upgrade() -> None:
     run(
         "tables/hold_writers.v1",
+        "tables/hold_bodies.v1",
         "tables/DocumentImage.v1",
         "triggers/document_cache_image.v1",
         "triggers/document_image.v1",
@@ -19,6 +20,7 @@ def upgrade() -> None:
 def downgrade() -> None:
     run(
         "tables/hold_writers.v1",
+        "tables/hold_bodies.v1",
         "triggers/document_delete_image.drop",
         "triggers/document_image.drop",
         "triggers/document_cache_image.drop",

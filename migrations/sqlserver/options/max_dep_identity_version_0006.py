@@ -1,6 +1,6 @@
 """max_dep_identity_version"""
 
-from dmsjournal.migrating import run
+from dmsjournal.schema.migrate import run
 
 revision, down_revision, branch_labels, depends_on = "max_dep_identity_version_0006", None, "max_dep_identity_version", None
 

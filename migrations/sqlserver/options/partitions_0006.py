@@ -1,6 +1,6 @@
 """partitions"""
 
-from dmsjournal.migrating import run
+from dmsjournal.schema.migrate import run
 
 revision, down_revision, branch_labels, depends_on = "partitions_0006", None, "partitions", None
 
@@ -11,6 +11,7 @@ def upgrade() -> None:
         "procedures/rebuild_journals.v1",
         "tables/partitions.v1",
         "views/JournalPartition.v1",
+        "tables/PartitionSettings.v1",
         "procedures/ensure_partitions.v1",
         "procedures/drop_partition.v1",
     )
@@ -21,6 +22,7 @@ def downgrade() -> None:
         "tables/hold_writers.v1",
         "procedures/drop_partition.drop",
         "procedures/ensure_partitions.drop",
+        "tables/PartitionSettings.drop",
         "views/JournalPartition.drop",
         "tables/partitions.drop",
         "procedures/rebuild_journals.drop",

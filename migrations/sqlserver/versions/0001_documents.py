@@ -1,6 +1,6 @@
 """documents"""
 
-from dmsjournal.migrating import run
+from dmsjournal.schema.migrate import run
 
 revision, down_revision, branch_labels, depends_on = "0001", None, "journal", None
 

@@ -1,6 +1,6 @@
 """edges"""
 
-from dmsjournal.migrating import run
+from dmsjournal.schema.migrate import run
 
 revision, down_revision, branch_labels, depends_on = "0005", "0004", None, None
 

@@ -1,12 +1,13 @@
 """reading"""
 
-from dmsjournal.migrating import run
+from dmsjournal.schema.migrate import run
 
 revision, down_revision, branch_labels, depends_on = "0006", "0005", None, None
 
 
 def upgrade() -> None:
     run(
+        "procedures/is_floor_held.v1",
         "procedures/oldest_floor.v1",
         "procedures/horizon.v1",
         "views/ResourceChange.v1",
@@ -19,4 +20,5 @@ def downgrade() -> None:
         "views/ResourceChange.drop",
         "procedures/horizon.drop",
         "procedures/oldest_floor.drop",
+        "procedures/is_floor_held.drop",
     )

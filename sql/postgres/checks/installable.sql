@@ -3,9 +3,12 @@
 -- comment, is taken up again, and must belong to the installing role, since its triggers run with that role's rights. Where documents are
 -- left, they may have been adopted with neighbours: then only those stand in the way whose names a migration would take for ours; a clash
 -- with any other name ends the migration by itself.
+-- A dump may leave comments out (pg_dump --no-comments). Then an installation is known by its objects, all of which are the installing role's by
+-- checks/owned.sql, and its document tables are marked again, so that they are taken up after a removal.
 DO $$
 DECLARE
     foreign_object text;
+    unmarked record;
     adopted boolean := obj_description(to_regclass('dms.Document'), 'pg_class') LIKE 'dmsjournal:%';
 BEGIN
     IF to_regnamespace('dms') IS NULL THEN
@@ -14,8 +17,18 @@ BEGIN
     IF to_regclass('dms.Adoption') IS NOT NULL THEN
         RAISE EXCEPTION 'an adoption of dms.Document is on its way' USING ERRCODE = 'DJ006', HINT = 'Run dmsjournal adopt to its end first.';
     END IF;
-    IF obj_description(to_regclass('dms.alembic_version'), 'pg_class') LIKE 'dmsjournal:%' THEN
+    IF obj_description(to_regclass('dms.alembic_version'), 'pg_class') LIKE 'dmsjournal:%'
+       OR to_regclass('dms.alembic_version') IS NOT NULL AND to_regproc('dms.enter_change') IS NOT NULL AND 5 = (
+           SELECT count(*) FROM pg_class AS c WHERE c.relnamespace = 'dms'::regnamespace AND c.relkind IN ('r', 'S')
+             AND c.relname IN ('resourcekey', 'document', 'documentcache', 'referenceedge', 'changeversionsequence')) THEN
         IF EXISTS (SELECT FROM dms.alembic_version) THEN
+            FOR unmarked IN
+                SELECT CASE c.relkind WHEN 'S' THEN 'SEQUENCE' ELSE 'TABLE' END AS kind, c.relname AS name FROM pg_class AS c
+                WHERE c.relnamespace = 'dms'::regnamespace AND obj_description(c.oid, 'pg_class') IS NULL
+                  AND c.relname IN ('alembic_version', 'resourcekey', 'document', 'documentcache', 'referenceedge', 'changeversionsequence')
+            LOOP
+                EXECUTE format('COMMENT ON %s dms.%I IS ''dmsjournal: restored without its comment''', unmarked.kind, unmarked.name);
+            END LOOP;
             RETURN;  -- installed: what else is in the schema came afterwards and is not touched
         END IF;
     END IF;
@@ -37,7 +50,9 @@ BEGIN
     ) AS found;
     IF foreign_object IS NOT NULL THEN
         RAISE EXCEPTION 'schema dms holds objects of another application: %', foreign_object
-            USING ERRCODE = 'DJ006', HINT = CASE WHEN to_regclass('dms.Document') IS NOT NULL AND adopted IS NOT TRUE
+            USING ERRCODE = 'DJ006', HINT = CASE WHEN foreign_object = 'alembic_version'
+                THEN 'It is all that is there. If alembic stamp has made it, DROP TABLE dms.alembic_version, then upgrade; else install into another database.'
+                WHEN adopted IS NOT TRUE AND EXISTS (SELECT FROM pg_class WHERE relnamespace = 'dms'::regnamespace AND lower(relname) = 'document')
                 THEN 'Where Document is of documents with rows, run dmsjournal adopt, which takes them up (docs/dba/adopt.md); '
                      'else install into another database.'
                 ELSE 'Install into a database whose schema dms is empty or absent.' END;

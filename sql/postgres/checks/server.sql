@@ -13,8 +13,4 @@ BEGIN
         RAISE EXCEPTION 'role % may not create schema dms in database %', current_user, current_database()
             USING ERRCODE = 'DJ006', HINT = 'GRANT CREATE ON DATABASE to the role, or create the schema for it (CREATE SCHEMA dms AUTHORIZATION ...).';
     END IF;
-    IF to_regnamespace('dms') IS NOT NULL AND (NOT has_schema_privilege('dms', 'CREATE') OR NOT has_schema_privilege('dms', 'USAGE')) THEN
-        RAISE EXCEPTION 'role % may not create objects in schema dms', current_user
-            USING ERRCODE = 'DJ006', HINT = 'GRANT USAGE, CREATE ON SCHEMA dms to the role, or install as its owner.';
-    END IF;
 END $$;

@@ -2,7 +2,8 @@
 -- pieces of other sizes, of a part that is gone, or of which a prune or a repair has taken rows since. Returns the number of pieces: below
 -- two there is nothing to split; of more than 1,000, which the caller refuses, none is made or looked for. Reads what was copied once.
 CREATE FUNCTION dms.begin_split(journal text, partition text, versions bigint) RETURNS bigint
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET lock_timeout = '1500ms' AS $$
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET row_security = off SET lock_timeout = '1500ms'
+SET quote_all_identifiers = off AS $$  -- definitions are compared as the server prints them
 DECLARE
     found record;
     is_same boolean;
@@ -44,3 +45,4 @@ BEGIN
     RETURN pieces;
 END $$;
 REVOKE EXECUTE ON FUNCTION dms.begin_split(text, text, bigint) FROM PUBLIC;
+-- drop: DROP FUNCTION dms.begin_split(text, text, bigint);

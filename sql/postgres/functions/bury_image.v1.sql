@@ -4,10 +4,10 @@
 -- Fires: after delete on dms.Document, once a statement, after TR_Document_Delete: triggers of a kind fire by name.
 CREATE FUNCTION dms.bury_image() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
+SET search_path = pg_catalog, pg_temp SET row_security = off
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
 DECLARE
-    floor bigint := nullif(current_setting('dms.entered_at', true), '');
+    this_transaction bigint := pg_current_xact_id()::text;
 BEGIN
     INSERT INTO dms.DocumentImage (ChangeVersion, DocumentId, IsDelete, BodyBefore, BodyAfter)
     SELECT event.ChangeVersion, deleted.DocumentId, false, waiting.BodyBefore, waiting.BodyBefore
@@ -24,7 +24,8 @@ BEGIN
     FROM deleted
     CROSS JOIN LATERAL (
         SELECT ChangeVersion FROM dms.DocumentDeleteEvent
-        WHERE DocumentUuid = deleted.DocumentUuid AND DocumentId = deleted.DocumentId AND ChangeVersion > floor
+        WHERE DocumentUuid = deleted.DocumentUuid AND DocumentId = deleted.DocumentId
+          AND dms.is_own_row(TransactionId, xmin, this_transaction)
         ORDER BY ChangeVersion DESC LIMIT 1) AS tombstone
     LEFT JOIN LATERAL (
         SELECT BodyBefore FROM dms.DocumentImage
@@ -34,3 +35,4 @@ BEGIN
     RETURN NULL;
 END $$;
 REVOKE EXECUTE ON FUNCTION dms.bury_image() FROM PUBLIC;  -- else a temporary table with this trigger forges images
+-- drop: DROP FUNCTION dms.bury_image();

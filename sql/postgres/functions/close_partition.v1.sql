@@ -7,12 +7,14 @@
 -- allowed while the rows are read, and which tell the bounds in the one transaction that holds the journal, has looked at both ends of its
 -- primary key, and takes CHECK and functions away again.
 CREATE FUNCTION dms.close_partition(journal text, versions bigint) RETURNS text
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET row_security = off AS $$
 DECLARE
     rest text := lower(journal) || '_default';
     is_read boolean := (SELECT c.convalidated FROM pg_constraint AS c
                         WHERE c.conrelid = format('dms.%I', lower(journal) || '_default')::regclass AND c.conname = 'ck_bounds');
-    bound text := 'CREATE OR REPLACE FUNCTION dms.%I() RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE AS ''SELECT %s::bigint''';
+    -- In such a body nothing is looked up, so the search_path of whoever writes does not matter; a SET clause would be paid on each row.
+    bound text := 'CREATE OR REPLACE FUNCTION dms.%I() RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE AS %L';
+    says text := 'SELECT bigint %L';
     low bigint;
     high bigint;
     lowest bigint;
@@ -21,8 +23,8 @@ DECLARE
     name text;
 BEGIN
     IF is_read IS NULL THEN
-        EXECUTE format(bound, lower(journal) || '_from', '(-9223372036854775807 - 1)');
-        EXECUTE format(bound, lower(journal) || '_through', '9223372036854775807');
+        EXECUTE format(bound, lower(journal) || '_from', format(says, '-9223372036854775808'));
+        EXECUTE format(bound, lower(journal) || '_through', format(says, '9223372036854775807'));
         EXECUTE format('ALTER TABLE dms.%I ADD CONSTRAINT ck_bounds CHECK (ChangeVersion >= dms.%I() AND ChangeVersion <= dms.%I()) NOT VALID',
                        rest, lower(journal) || '_from', lower(journal) || '_through');
         RETURN 'reading';
@@ -41,10 +43,10 @@ BEGIN
         RAISE EXCEPTION 'dms.% holds version %, below its lowest part and above its floor', rest, lowest
             USING ERRCODE = 'DJ008', HINT = 'It was written past the triggers: see docs/operator/verify.md.';
     END IF;
-    high := greatest(newest, pg_sequence_last_value('dms.changeversionsequence')) + 1;
+    high := greatest(newest, (SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM dms.ChangeVersionSequence)) + 1;
     name := format('%s_to_%s', lower(journal), high);
-    EXECUTE format(bound, lower(journal) || '_from', format('(%s)', coalesce(low::text, '-9223372036854775807 - 1')));
-    EXECUTE format(bound, lower(journal) || '_through', high - 1);
+    EXECUTE format(bound, lower(journal) || '_from', format(says, coalesce(low::text, '-9223372036854775808')));
+    EXECUTE format(bound, lower(journal) || '_through', format(says, high - 1));
     EXECUTE format('ALTER TABLE dms.%I DETACH PARTITION dms.%I', lower(journal), rest);
     PERFORM dms.rename_partition(rest, name);
     EXECUTE format('ALTER TABLE dms.%I ATTACH PARTITION dms.%I FOR VALUES FROM (%s) TO (%s)', lower(journal), name,
@@ -59,6 +61,8 @@ BEGIN
     END IF;
     EXECUTE format('ALTER TABLE dms.%I ATTACH PARTITION dms.%I DEFAULT', lower(journal), rest);
     PERFORM dms.forget_bounds(journal);
+    PERFORM dms.note_partitions(journal, NULL);
     RETURN 'closed ' || name;
 END $$;
 REVOKE EXECUTE ON FUNCTION dms.close_partition(text, bigint) FROM PUBLIC;
+-- drop: DROP FUNCTION dms.close_partition(text, bigint);

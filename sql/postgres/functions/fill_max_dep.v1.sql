@@ -3,7 +3,7 @@
 -- A document is looked at without a lock, and locked where a child is newer than its own stamps; who renames a child meanwhile raises it.
 -- After the last one it raises what REPEATABLE READ transactions left. Two that fill at once: the second waits for the first's batch.
 CREATE FUNCTION dms.fill_max_dep(batch_size integer) RETURNS bigint
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET row_security = off
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
 DECLARE
     filled bigint;
@@ -49,3 +49,4 @@ BEGIN
     RETURN looked_at;
 END $$;
 REVOKE EXECUTE ON FUNCTION dms.fill_max_dep(integer) FROM PUBLIC;
+-- drop: DROP FUNCTION dms.fill_max_dep(integer);

@@ -6,7 +6,7 @@
 -- Waits for nobody.
 CREATE FUNCTION dms.horizon() RETURNS bigint
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER  -- readers need no right on the sequence
-SET search_path = pg_catalog, pg_temp AS $$
+SET search_path = pg_catalog, pg_temp SET row_security = off AS $$
 DECLARE
     newest bigint;
     held bigint;
@@ -15,11 +15,16 @@ BEGIN
         RAISE EXCEPTION 'the horizon cannot be read on a standby: it does not see the writers'' locks'
             USING ERRCODE = 'DJ004', HINT = 'Read it on the primary.';
     END IF;
+    IF EXISTS (SELECT FROM pg_subscription_rel AS s JOIN pg_class AS c ON c.oid = s.srrelid WHERE c.relnamespace = 'dms'::regnamespace) THEN
+        RAISE EXCEPTION 'the horizon cannot be read where a subscription fills a table of schema dms: no trigger stamps its rows'
+            USING ERRCODE = 'DJ004', HINT = 'Read it on the publisher.';
+    END IF;
     IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
         RAISE EXCEPTION 'the horizon cannot be read in a % transaction: its snapshot may be older', current_setting('transaction_isolation')
             USING ERRCODE = 'DJ001', HINT = 'Read it in a READ COMMITTED transaction that has ended before this one begins.';
     END IF;
-    newest := coalesce(pg_sequence_last_value('dms.changeversionsequence'), 0);
+    -- Read as a table: PostgreSQL 18's pg_sequence_last_value gives null where the right is missing, as it does for a fresh sequence.
+    newest := (SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM dms.ChangeVersionSequence);
     held := (SELECT min(floor) FROM dms.held_floors());
     newest := least(newest, held);
 
@@ -36,3 +41,4 @@ BEGIN
     END IF;
     RETURN newest;
 END $$;
+-- drop: DROP FUNCTION dms.horizon();

@@ -1,7 +1,7 @@
 -- sql/postgres/functions/make_partition.v1.sql: option partitions: makes a table that a journal can take as a partition: its columns, its
 -- indexes, its owner, and the trigger that refuses TRUNCATE. What a DBA has set for the journal's rest (autovacuum) holds for it too.
 CREATE FUNCTION dms.make_partition(journal text, table_name text) RETURNS void
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET row_security = off AS $$
 DECLARE
     parent regclass := 'dms.' || journal;
     settings text := (SELECT array_to_string(c.reloptions, ', ') FROM pg_class AS c WHERE c.oid = to_regclass('dms.' || journal || '_default'));
@@ -16,3 +16,4 @@ BEGIN
                    journal, table_name);
 END $$;
 REVOKE EXECUTE ON FUNCTION dms.make_partition(text, text) FROM PUBLIC;
+-- drop: DROP FUNCTION dms.make_partition(text, text);

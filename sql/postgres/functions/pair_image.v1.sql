@@ -4,7 +4,7 @@
 -- holds a document that it may want.
 CREATE FUNCTION dms.pair_image() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
+SET search_path = pg_catalog, pg_temp SET row_security = off
 SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 BEGIN
     UPDATE dms.DocumentImage SET ChangeVersion = greatest(NEW.ContentVersion, NEW.IdentityVersion)
@@ -13,3 +13,4 @@ BEGIN
     RETURN NULL;
 END $$;
 REVOKE EXECUTE ON FUNCTION dms.pair_image() FROM PUBLIC;  -- else a temporary table with this trigger moves images
+-- drop: DROP FUNCTION dms.pair_image();

@@ -2,7 +2,7 @@
 -- first row on, in order: low (inclusive, null: from the beginning on), high (exclusive), and the name of the table that a piece is copied to.
 CREATE FUNCTION dms.pieces_of(journal text, partition text, versions bigint)
 RETURNS TABLE (low bigint, high bigint, name text, is_made boolean)
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET row_security = off AS $$
 DECLARE
     first bigint;
 BEGIN
@@ -18,3 +18,4 @@ BEGIN
     ORDER BY cut.n;
 END $$;
 REVOKE EXECUTE ON FUNCTION dms.pieces_of(text, text, bigint) FROM PUBLIC;
+-- drop: DROP FUNCTION dms.pieces_of(text, text, bigint);

@@ -6,7 +6,7 @@
 --    stamps are above what changed needs nothing, and is not locked.
 CREATE FUNCTION dms.raise_pending() RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
+SET search_path = pg_catalog, pg_temp SET row_security = off
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
 DECLARE
     places tid[];
@@ -34,3 +34,4 @@ BEGIN
     END IF;
 END $$;
 REVOKE EXECUTE ON FUNCTION dms.raise_pending() FROM PUBLIC;
+-- drop: DROP FUNCTION dms.raise_pending();

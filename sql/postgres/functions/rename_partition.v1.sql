@@ -1,6 +1,6 @@
 -- sql/postgres/functions/rename_partition.v1.sql: option partitions: gives a table of a journal another name, and its indexes names after it.
 CREATE FUNCTION dms.rename_partition(old_name text, new_name text) RETURNS void
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET row_security = off AS $$
 DECLARE
     index_name text;
     ordinal integer := 0;
@@ -15,3 +15,4 @@ BEGIN
     END LOOP;
 END $$;
 REVOKE EXECUTE ON FUNCTION dms.rename_partition(text, text) FROM PUBLIC;
+-- drop: DROP FUNCTION dms.rename_partition(text, text);

@@ -1,13 +1,13 @@
 -- sql/postgres/functions/split_partition.v1.sql: option partitions: takes the next step of splitting a part of a journal at multiples of `versions`:
 -- its rows are copied, batch_size at a time, into tables of their own, which then take its place. Call it in a transaction of its own.
 -- Gives: step: copied, whole, waiting or split; copied, rows of this step. First call it without `readers` until it says whole; then with
--- them (queries/open_transactions.sql), those that were open at that moment, until it says split.
+-- them (queries/operate/open_transactions.sql), those that were open at that moment, until it says split.
 -- No writer changes an event at or below the horizon, and a prune or a repair needs the lock that the caller has: so what was copied stays
 -- right. A snapshot that was taken before the last copy would miss rows in the new tables: whoever had one must have ended before those take
 -- the part's place.
 CREATE FUNCTION dms.split_partition(journal text, partition text, versions bigint, batch_size bigint, readers text[])
 RETURNS TABLE (step text, copied bigint)
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET row_security = off
 SET lock_timeout = '1500ms' SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off AS $$
 DECLARE
     pieces jsonb := (SELECT jsonb_agg(to_jsonb(p)) FROM dms.pieces_of(journal, partition, versions) AS p);
@@ -58,7 +58,9 @@ BEGIN
                            format('%s_to_%s', lower(journal), piece.high), coalesce(quote_literal(piece.low), 'MINVALUE'), quote_literal(piece.high));
             EXECUTE format('ALTER TABLE dms.%I DROP CONSTRAINT ck_piece', format('%s_to_%s', lower(journal), piece.high));
         END LOOP;
+        PERFORM dms.note_partitions(journal, partition);
     END IF;
     RETURN NEXT;
 END $$;
 REVOKE EXECUTE ON FUNCTION dms.split_partition(text, text, bigint, bigint, text[]) FROM PUBLIC;
+-- drop: DROP FUNCTION dms.split_partition(text, text, bigint, bigint, text[]);

@@ -8,6 +8,8 @@ BEGIN
     NEW.IdentityVersion := NEW.ContentVersion;
     NEW.ContentLastModifiedAt := pg_catalog.clock_timestamp();
     NEW.IdentityLastModifiedAt := NEW.ContentLastModifiedAt;
+    NEW.CreatedAt := NEW.ContentLastModifiedAt;
     RETURN NEW;
 END $$;
 REVOKE EXECUTE ON FUNCTION dms.stamp_insert() FROM PUBLIC;
+-- drop: DROP FUNCTION dms.stamp_insert();

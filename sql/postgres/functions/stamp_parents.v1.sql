@@ -1,7 +1,7 @@
 -- sql/postgres/functions/stamp_parents.v1.sql: an edge that comes or goes changes its parent, so the parent is stamped (invariant 3),
--- unless this transaction stamped it already and above the identity stamps of the children involved. It did if
--- the stamp is above its floor (transaction ids of a restored database can come again) and the journal says so (a session can
--- write the setting that remembers the floor, but not the journal).
+-- unless this transaction stamped it already and above the identity stamps of the children involved. It did if it has itself
+-- written the event of that stamp (is_own_row.v1.sql). The floor alone proves nothing, since a session can write the setting: it can only add
+-- a stamp.
 -- Fires: after insert or delete on dms.ReferenceEdge, once a statement; `changed` holds the edges. For an update the same is done by
 -- stamp_repointed_parents.v1.sql. Keeps dms.ResourceDependency on the way.
 -- Plans are kept for the session, so only those may exist that are right for one edge and for a million: each lookup is a
@@ -9,7 +9,7 @@
 -- order of the key, which is the order in which all our writers lock. A plan that was dear once would be compiled at each call (jit).
 CREATE FUNCTION dms.stamp_parents() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER  -- writers of edges need no right on the journals
-SET search_path = pg_catalog, pg_temp
+SET search_path = pg_catalog, pg_temp SET row_security = off
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
 DECLARE
     this_transaction bigint;
@@ -56,7 +56,8 @@ BEGIN
         WHERE DocumentId = touched.ParentDocumentId OFFSET 0) AS p
     LEFT JOIN LATERAL (
         SELECT TransactionId FROM dms.DocumentChangeEvent
-        WHERE ChangeVersion = p.local AND DocumentId = p.DocumentId OFFSET 0) AS event ON true
+        WHERE ChangeVersion = p.local AND DocumentId = p.DocumentId AND dms.is_own_row(TransactionId, xmin, this_transaction)
+        OFFSET 0) AS event ON true
     WHERE p.local < touched.newest_child OR p.local <= floor OR event.TransactionId IS DISTINCT FROM this_transaction;
     IF parents IS NOT NULL THEN
         UPDATE dms.Document SET ContentVersion = NULL  -- a signal: stamp_update draws the stamp
@@ -65,3 +66,4 @@ BEGIN
     RETURN NULL;
 END $$;
 REVOKE EXECUTE ON FUNCTION dms.stamp_parents() FROM PUBLIC;  -- else a temporary table with this trigger forges rows
+-- drop: DROP FUNCTION dms.stamp_parents();

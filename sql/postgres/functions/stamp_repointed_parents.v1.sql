@@ -3,7 +3,7 @@
 -- An update that leaves both ends as they are changes nothing; the old and the new rows are compared as sets, never joined.
 CREATE FUNCTION dms.stamp_repointed_parents() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER  -- writers of edges need no right on the journals
-SET search_path = pg_catalog, pg_temp
+SET search_path = pg_catalog, pg_temp SET row_security = off
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
 DECLARE
     this_transaction bigint;
@@ -45,7 +45,8 @@ BEGIN
         WHERE DocumentId = touched.ParentDocumentId OFFSET 0) AS p
     LEFT JOIN LATERAL (
         SELECT TransactionId FROM dms.DocumentChangeEvent
-        WHERE ChangeVersion = p.local AND DocumentId = p.DocumentId OFFSET 0) AS event ON true
+        WHERE ChangeVersion = p.local AND DocumentId = p.DocumentId AND dms.is_own_row(TransactionId, xmin, this_transaction)
+        OFFSET 0) AS event ON true
     WHERE p.local < touched.newest_child OR p.local <= floor OR event.TransactionId IS DISTINCT FROM this_transaction;
     IF parents IS NOT NULL THEN
         UPDATE dms.Document SET ContentVersion = NULL  -- a signal: stamp_update draws the stamp
@@ -54,3 +55,4 @@ BEGIN
     RETURN NULL;
 END $$;
 REVOKE EXECUTE ON FUNCTION dms.stamp_repointed_parents() FROM PUBLIC;  -- else a temporary table with this trigger forges rows
+-- drop: DROP FUNCTION dms.stamp_repointed_parents();

@@ -55,3 +55,4 @@ BEGIN
     RETURN NEW;
 END $$;
 REVOKE EXECUTE ON FUNCTION dms.stamp_update() FROM PUBLIC;
+-- drop: DROP FUNCTION dms.stamp_update();

@@ -30,3 +30,4 @@ BEGIN
         EXECUTE format('GRANT %s ON dms.ChangeContext TO %s', granted.privilege, granted.role);
     END LOOP;
 END $$;
+-- drop: DROP TABLE dms.ChangeContext;

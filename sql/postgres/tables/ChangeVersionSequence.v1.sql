@@ -4,4 +4,4 @@ COMMENT ON SEQUENCE dms.ChangeVersionSequence IS 'dmsjournal: the stamps';
 -- Documents may be older than the sequence (a restore without it): it goes on above every stamp that they hold.
 SELECT setval('dms.ChangeVersionSequence', stamped.newest)
 FROM (SELECT max(greatest(ContentVersion, IdentityVersion)) AS newest FROM dms.Document) AS stamped
-WHERE stamped.newest > coalesce(pg_sequence_last_value('dms.ChangeVersionSequence'), 0);
+WHERE stamped.newest > (SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM dms.ChangeVersionSequence);

@@ -9,3 +9,4 @@ BEGIN
     END IF;
 END $$;
 ALTER TABLE dms.Document ADD COLUMN MaxDepIdentityVersion bigint NOT NULL DEFAULT 0;
+-- drop: ALTER TABLE dms.Document DROP COLUMN MaxDepIdentityVersion;

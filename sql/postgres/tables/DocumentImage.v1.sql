@@ -27,7 +27,7 @@ CREATE TABLE dms.DocumentImageFloor (
     ChangeVersion bigint NOT NULL CONSTRAINT PK_DocumentImageFloor PRIMARY KEY
 );
 INSERT INTO dms.DocumentImageFloor (ChangeVersion)
-SELECT CASE WHEN pg_sequence_last_value('dms.ChangeVersionSequence') IS NULL THEN 0 ELSE nextval('dms.ChangeVersionSequence') END;
+SELECT CASE WHEN (SELECT is_called FROM dms.ChangeVersionSequence) THEN nextval('dms.ChangeVersionSequence') ELSE 0 END;
 COMMENT ON TABLE dms.DocumentImageFloor IS 'dmsjournal: images are whole above this version';
 DO $$
 DECLARE
@@ -48,3 +48,5 @@ BEGIN
         END IF;
     END LOOP;
 END $$;
+-- drop: DROP TABLE dms.DocumentImageFloor;
+-- drop: DROP TABLE dms.DocumentImage;

@@ -6,3 +6,4 @@ CREATE TABLE dms.FeedDatabase (
 );
 INSERT INTO dms.FeedDatabase (DatabaseUuid, CreatedAt) VALUES (gen_random_uuid(), clock_timestamp());
 COMMENT ON TABLE dms.FeedDatabase IS 'dmsjournal: which database the tokens of the feed belong to';
+-- drop: DROP TABLE dms.FeedDatabase;

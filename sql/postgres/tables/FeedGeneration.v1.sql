@@ -8,3 +8,4 @@ CREATE TABLE dms.FeedGeneration (
 );
 INSERT INTO dms.FeedGeneration (Generation, BucketCount, BeginsAfter, CreatedAt) VALUES (1, 4, 0, clock_timestamp());
 COMMENT ON TABLE dms.FeedGeneration IS 'dmsjournal: into how many buckets the feed cuts the documents, from which version on';
+-- drop: DROP TABLE dms.FeedGeneration;

@@ -9,6 +9,7 @@ CREATE TABLE dms.JournalFloor (
 INSERT INTO dms.JournalFloor (Journal, ChangeVersion)
 SELECT journal, given.floor
 FROM unnest(ARRAY['DocumentChangeEvent', 'IdentityChangeEvent', 'KeyChangeEvent']) AS listed (journal),
-     (SELECT CASE WHEN pg_sequence_last_value('dms.ChangeVersionSequence') IS NULL THEN 0
-                  ELSE nextval('dms.ChangeVersionSequence') END AS floor OFFSET 0) AS given;
+     (SELECT CASE WHEN (SELECT is_called FROM dms.ChangeVersionSequence)
+                  THEN nextval('dms.ChangeVersionSequence') ELSE 0 END AS floor OFFSET 0) AS given;
 COMMENT ON TABLE dms.JournalFloor IS 'dmsjournal: how far each journal has been pruned';
+-- drop: DROP TABLE dms.JournalFloor;

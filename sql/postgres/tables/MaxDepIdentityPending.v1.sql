@@ -7,6 +7,7 @@ CREATE TABLE dms.MaxDepIdentityPending (
     IsFill     boolean NOT NULL
 ) WITH (autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0);  -- rows come and go, and pages look here
 CREATE INDEX IX_MaxDepIdentityPending ON dms.MaxDepIdentityPending (DocumentId, IsFill);
+ALTER TABLE dms.MaxDepIdentityPending REPLICA IDENTITY FULL;  -- several transactions may leave the same row; a publication publishes deletes
 COMMENT ON TABLE dms.MaxDepIdentityPending IS 'dmsjournal: what is to be done before MaxDepIdentityVersion is exact';
 DO $$
 DECLARE
@@ -26,3 +27,5 @@ BEGIN
         EXECUTE format('GRANT SELECT ON dms.MaxDepIdentityPending TO %s', reader.name);
     END LOOP;
 END $$;
+-- drop: DROP INDEX IF EXISTS dms.IX_Document_MaxDepIdentityVersion;
+-- drop: DROP TABLE dms.MaxDepIdentityPending;

@@ -8,3 +8,4 @@ CREATE TABLE dms.ResourceDependency (
     CONSTRAINT PK_ResourceDependency PRIMARY KEY (ParentResourceKeyId, ChildResourceKeyId)
 );
 COMMENT ON TABLE dms.ResourceDependency IS 'dmsjournal: which resources refer to which';
+-- drop: DROP TABLE dms.ResourceDependency;

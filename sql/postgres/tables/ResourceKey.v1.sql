@@ -6,6 +6,8 @@ CREATE TABLE IF NOT EXISTS dms.ResourceKey (
     ResourceName    varchar(256) NOT NULL,
     ResourceVersion varchar(64)  NOT NULL,
     CONSTRAINT UX_ResourceKey UNIQUE (ProjectName, ResourceName, ResourceVersion),
-    CONSTRAINT CK_ResourceKey_Names CHECK (ProjectName <> '' AND ResourceName <> '' AND ResourceVersion <> '')
+    CONSTRAINT CK_ResourceKey_Names CHECK (ProjectName <> '' AND ResourceName <> '' AND ResourceVersion <> ''),
+    -- Names are printed on terminals, in messages and in paths: no control character.
+    CONSTRAINT CK_ResourceKey_Printable CHECK (concat(ProjectName, ResourceName, ResourceVersion) !~ '[\u0001-\u001f\u007f-\u009f]')
 );
 COMMENT ON TABLE dms.ResourceKey IS 'dmsjournal: the resources and their two-byte ids';

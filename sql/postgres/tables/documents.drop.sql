@@ -9,7 +9,7 @@ BEGIN
         RETURN;
     END IF;
     DROP TABLE dms.ReferenceEdge, dms.DocumentCache, dms.Document, dms.ResourceKey;
-    IF pg_sequence_last_value('dms.ChangeVersionSequence') IS NULL THEN
+    IF NOT (SELECT is_called FROM dms.ChangeVersionSequence) THEN
         DROP SEQUENCE dms.ChangeVersionSequence;
     ELSE
         RAISE NOTICE 'dms.ChangeVersionSequence has given stamps: it stays, so that none is given again';

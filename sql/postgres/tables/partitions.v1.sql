@@ -68,6 +68,7 @@ BEGIN
             EXECUTE statement;
         END LOOP;
         EXECUTE format('COMMENT ON TABLE dms.%I IS %L', part, 'dmsjournal: a part of ' || the_journal);
+        PERFORM dms.note_partitions(the_journal, NULL);
     END LOOP;
     EXECUTE format('CREATE OR REPLACE VIEW %s AS %s', 'dms.ResourceChange', changes);
 END $$;

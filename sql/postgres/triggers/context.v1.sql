@@ -9,3 +9,6 @@ CREATE CONSTRAINT TRIGGER TR_ChangeContext_Close AFTER INSERT ON dms.ChangeConte
     FOR EACH ROW EXECUTE FUNCTION dms.close_context();
 CREATE TRIGGER TR_ChangeContext_Truncate BEFORE TRUNCATE ON dms.ChangeContext
     FOR EACH STATEMENT EXECUTE FUNCTION dms.refuse_truncate();
+-- drop: DROP TRIGGER TR_Document_TellContext ON dms.Document;
+-- drop: DROP TRIGGER TR_ChangeContext_Close ON dms.ChangeContext;
+-- drop: DROP TRIGGER TR_ChangeContext_Truncate ON dms.ChangeContext;

@@ -2,3 +2,4 @@
 CREATE TRIGGER TR_Document_Delete AFTER DELETE ON dms.Document
     REFERENCING OLD TABLE AS deleted
     FOR EACH STATEMENT EXECUTE FUNCTION dms.journal_delete();
+-- drop: DROP TRIGGER TR_Document_Delete ON dms.Document;

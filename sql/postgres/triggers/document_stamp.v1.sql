@@ -5,3 +5,6 @@ CREATE TRIGGER ZZ_Document_StampInsert BEFORE INSERT ON dms.Document
     FOR EACH ROW EXECUTE FUNCTION dms.stamp_insert();
 CREATE TRIGGER ZZ_Document_StampUpdate BEFORE UPDATE ON dms.Document
     FOR EACH ROW EXECUTE FUNCTION dms.stamp_update();
+-- drop: DROP TRIGGER TR_Document_Enter ON dms.Document;
+-- drop: DROP TRIGGER ZZ_Document_StampInsert ON dms.Document;
+-- drop: DROP TRIGGER ZZ_Document_StampUpdate ON dms.Document;

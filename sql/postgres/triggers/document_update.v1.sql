@@ -2,3 +2,4 @@
 CREATE TRIGGER TR_Document_Update AFTER UPDATE ON dms.Document
     REFERENCING NEW TABLE AS inserted
     FOR EACH STATEMENT EXECUTE FUNCTION dms.journal_update();
+-- drop: DROP TRIGGER TR_Document_Update ON dms.Document;

@@ -13,3 +13,9 @@ CREATE TRIGGER TR_DocumentCache_Truncate BEFORE TRUNCATE ON dms.DocumentCache
     FOR EACH STATEMENT EXECUTE FUNCTION dms.refuse_truncate();
 CREATE TRIGGER TR_DocumentImage_Truncate BEFORE TRUNCATE ON dms.DocumentImage
     FOR EACH STATEMENT EXECUTE FUNCTION dms.refuse_truncate();
+-- drop: DROP TRIGGER TR_DocumentCache_Image ON dms.DocumentCache;
+-- drop: DROP TRIGGER TR_DocumentCache_ImageUpdate ON dms.DocumentCache;
+-- drop: DROP TRIGGER TR_DocumentCache_Truncate ON dms.DocumentCache;
+-- drop: DROP TRIGGER TR_Document_Image ON dms.Document;
+-- drop: DROP TRIGGER TR_Document_DeleteImage ON dms.Document;
+-- drop: DROP TRIGGER TR_DocumentImage_Truncate ON dms.DocumentImage;

@@ -11,3 +11,8 @@ CREATE CONSTRAINT TRIGGER TR_MaxDepIdentityPending_Raise AFTER INSERT ON dms.Max
     FOR EACH ROW WHEN (NOT NEW.IsFill) EXECUTE FUNCTION dms.raise_at_commit();
 CREATE TRIGGER TR_MaxDepIdentityPending_Truncate BEFORE TRUNCATE ON dms.MaxDepIdentityPending
     FOR EACH STATEMENT EXECUTE FUNCTION dms.refuse_truncate();
+-- drop: DROP TRIGGER TR_Document_KeepMaxDepInsert ON dms.Document;
+-- drop: DROP TRIGGER TR_Document_KeepMaxDepUpdate ON dms.Document;
+-- drop: DROP TRIGGER TR_Document_NoteIdentity ON dms.Document;
+-- drop: DROP TRIGGER TR_MaxDepIdentityPending_Raise ON dms.MaxDepIdentityPending;
+-- drop: DROP TRIGGER TR_MaxDepIdentityPending_Truncate ON dms.MaxDepIdentityPending;

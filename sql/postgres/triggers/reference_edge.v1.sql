@@ -10,3 +10,7 @@ CREATE TRIGGER TR_ReferenceEdge_Delete AFTER DELETE ON dms.ReferenceEdge
 CREATE TRIGGER TR_ReferenceEdge_Update AFTER UPDATE ON dms.ReferenceEdge
     REFERENCING OLD TABLE AS removed NEW TABLE AS added
     FOR EACH STATEMENT EXECUTE FUNCTION dms.stamp_repointed_parents();
+-- drop: DROP TRIGGER ZZ_ReferenceEdge_ParentResource ON dms.ReferenceEdge;
+-- drop: DROP TRIGGER TR_ReferenceEdge_Insert ON dms.ReferenceEdge;
+-- drop: DROP TRIGGER TR_ReferenceEdge_Delete ON dms.ReferenceEdge;
+-- drop: DROP TRIGGER TR_ReferenceEdge_Update ON dms.ReferenceEdge;

@@ -10,3 +10,4 @@ JOIN pg_catalog.pg_class AS part ON part.oid = link.inhrelid
 CROSS JOIN LATERAL (SELECT pg_catalog.pg_get_expr(part.relpartbound, part.oid) AS text) AS bound;
 GRANT SELECT ON dms.JournalPartition TO PUBLIC;  -- what it shows, the catalog shows to everybody
 COMMENT ON VIEW dms.JournalPartition IS 'dmsjournal: the parts of each journal';
+-- drop: DROP VIEW dms.JournalPartition;

@@ -15,10 +15,12 @@ UNION ALL
 SELECT r.ParentResourceKeyId, i.ChangeVersion, r.ParentDocumentId, d.DocumentUuid, d.ContentVersion, d.IdentityVersion, d.KeyValues,
        i.DocumentId, i.CreatedAt
 FROM dms.IdentityChangeEvent AS i
-JOIN dms.Document AS child ON child.DocumentId = i.DocumentId AND child.IdentityVersion = i.ChangeVersion
-JOIN dms.ReferenceEdge AS r ON r.ChildDocumentId = i.DocumentId AND r.ParentDocumentId <> i.DocumentId
+CROSS JOIN LATERAL (  -- before the edges, whatever the planner expects: an event that was overtaken must not cost its child's parents
+    SELECT DocumentId FROM dms.Document WHERE DocumentId = i.DocumentId AND IdentityVersion = i.ChangeVersion OFFSET 0) AS child
+JOIN dms.ReferenceEdge AS r ON r.ChildDocumentId = child.DocumentId AND r.ParentDocumentId <> child.DocumentId
 JOIN dms.Document AS d ON d.DocumentId = r.ParentDocumentId AND greatest(d.ContentVersion, d.IdentityVersion) < i.ChangeVersion
 WHERE NOT EXISTS (
     SELECT FROM dms.ReferenceEdge AS s JOIN dms.Document AS c ON c.DocumentId = s.ChildDocumentId
     WHERE s.ParentDocumentId = d.DocumentId AND c.IdentityVersion > i.ChangeVersion);
 COMMENT ON VIEW dms.ResourceChange IS 'dmsjournal: each live document at its derived ChangeVersion';
+-- drop: DROP VIEW dms.ResourceChange;

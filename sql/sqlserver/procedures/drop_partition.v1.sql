@@ -2,15 +2,24 @@
 -- not depend on its rows. 1222 where the journal is being read: the caller tries again, nobody queues behind it for long.
 -- The floor was raised and committed before, so whoever looks at it after the rows is told (invariant 8). A SNAPSHOT transaction that began
 -- before would miss rows and see the old floor: the journal's definition is touched, for which the server ends it with 3961.
--- The foreign key that refuses TRUNCATE (TruncateGuard) goes and comes in the same transaction. Its rights are the owner's, for a pruner.
+-- The foreign key that refuses TRUNCATE (TruncateGuard) goes and comes in the same transaction: without one it is refused, since each statement
+-- would commit by itself. Its rights are the owner's, for a pruner.
+-- The first ALTER TABLE takes the lock (Sch-M) that adding and removing bounds waits for: only then is the part's number certain.
 CREATE PROCEDURE dms.drop_partition @journal nvarchar(64), @last_version bigint
 WITH EXECUTE AS OWNER
 AS
 BEGIN
     SET NOCOUNT ON;
+    SET ROWCOUNT 0;  -- the caller's; it is the caller's again on return
     SET XACT_ABORT ON;
     SET LOCK_TIMEOUT 100;
     DECLARE @floor bigint, @number nvarchar(16), @columns nvarchar(64), @statement nvarchar(max), @message nvarchar(2048), @is_bare bit;
+    IF @@TRANCOUNT = 0
+        THROW 50008, N'a part is emptied in a transaction, and none is open. BEGIN TRANSACTION first.', 1;
+    IF @journal NOT IN (N'DocumentChangeEvent', N'IdentityChangeEvent', N'KeyChangeEvent', N'DocumentDeleteEvent')
+        RETURN;
+    SET @statement = CONCAT(N'ALTER TABLE dms.', QUOTENAME(@journal), N' SET (LOCK_ESCALATION = TABLE);');
+    EXEC sys.sp_executesql @statement;
     SELECT @number = Partition FROM dms.JournalPartition WHERE Journal = @journal AND HighVersion = @last_version + 1;
     IF @number IS NULL
         RETURN;
@@ -23,8 +32,7 @@ BEGIN
     END;
     SET @columns = CASE WHEN @journal IN (N'DocumentChangeEvent', N'IdentityChangeEvent') THEN N'ChangeVersion, DocumentId' ELSE N'ChangeVersion' END;
     SET @statement = CONCAT(
-        N'ALTER TABLE dms.', @journal, N' SET (LOCK_ESCALATION = TABLE);
-ALTER TABLE dms.TruncateGuard DROP CONSTRAINT FK_TruncateGuard_', @journal, N';
+        N'ALTER TABLE dms.TruncateGuard DROP CONSTRAINT FK_TruncateGuard_', @journal, N';
 TRUNCATE TABLE dms.', @journal, N' WITH (PARTITIONS (', @number, N'));
 ALTER TABLE dms.TruncateGuard ADD CONSTRAINT FK_TruncateGuard_', @journal, N' FOREIGN KEY (', @columns, N') REFERENCES dms.', @journal,
         N' (', @columns, N');
@@ -49,3 +57,4 @@ BEGIN
 END;
 CLOSE pruners;
 DEALLOCATE pruners;
+-- drop: DROP PROCEDURE dms.drop_partition;

@@ -7,8 +7,11 @@ CREATE PROCEDURE dms.ensure_partitions @versions bigint, @ahead int, @step nvarc
 AS
 BEGIN
     SET NOCOUNT ON;
+    SET ROWCOUNT 0;  -- the caller's; it is the caller's again on return
     SET LOCK_TIMEOUT 1500;
     DECLARE @newest bigint, @last decimal(38, 0), @next decimal(38, 0), @bound bigint, @lowest bigint, @second bigint;
+    IF @@TRANCOUNT = 0  -- each of the two statements that add a bound would commit by itself
+        THROW 50008, N'parts are added in a transaction, and none is open. BEGIN TRANSACTION first.', 1;
     SET @step = NULL;
     EXEC dms.newest_stamp @newest OUTPUT;
     SELECT @last = MAX(CAST(value AS bigint)), @lowest = MIN(CAST(value AS bigint))
@@ -16,7 +19,7 @@ BEGIN
     WHERE function_id = (SELECT function_id FROM sys.partition_functions WHERE name = N'dmsjournal_versions');
     SET @next = CASE WHEN @last > @newest THEN @last ELSE CAST(@newest AS decimal(38, 0)) + 1 END;
     SET @next = (@next - @next % @versions) + @versions;
-    IF COALESCE(@last, 0) <= @newest + @ahead * CAST(@versions AS decimal(38, 0)) AND @next < 9223372036854775807
+    IF COALESCE(@last, 0) <= @newest + @ahead * CAST(@versions AS decimal(38, 0)) AND @next < CAST(9223372036854775807 AS bigint)
     BEGIN
         SET @bound = @next;
         ALTER PARTITION SCHEME dmsjournal_versions NEXT USED [PRIMARY];
@@ -37,3 +40,4 @@ BEGIN
         SET @step = CONCAT(N'removed ', @lowest);
     END;
 END;
+-- drop: DROP PROCEDURE dms.ensure_partitions;

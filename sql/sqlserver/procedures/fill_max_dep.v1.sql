@@ -5,6 +5,7 @@ CREATE PROCEDURE dms.fill_max_dep @batch_size int, @looked_at bigint OUTPUT
 AS
 BEGIN
     SET NOCOUNT ON;
+    SET ROWCOUNT 0;  -- the caller's; it is the caller's again on return
     DECLARE @filled bigint, @last bigint;
     DECLARE @listed TABLE (DocumentId bigint NOT NULL PRIMARY KEY, Version bigint NOT NULL);
     SET @looked_at = 0;
@@ -31,3 +32,4 @@ BEGIN
     OPTION (LOOP JOIN, FORCE ORDER);
     UPDATE dms.MaxDepIdentityPending SET DocumentId = @last WHERE IsFill = 1;
 END;
+-- drop: DROP PROCEDURE dms.fill_max_dep;

@@ -9,6 +9,7 @@ CREATE PROCEDURE dms.horizon @horizon bigint OUTPUT, @newest bigint = NULL OUTPU
 AS
 BEGIN
     SET NOCOUNT ON;
+    SET ROWCOUNT 0;  -- the caller's; it is the caller's again on return
     DECLARE @oldest bigint;
     IF DATABASEPROPERTYEX(DB_NAME(), N'Updateability') = N'READ_ONLY'
         THROW 50004, N'the horizon cannot be read on a secondary: it does not see the writers'' locks. Read it on the primary.', 1;
@@ -18,3 +19,4 @@ BEGIN
     EXEC dms.oldest_floor @oldest OUTPUT;
     SET @horizon = CASE WHEN @oldest < @newest THEN @oldest ELSE @newest END;
 END;
+-- drop: DROP PROCEDURE dms.horizon;

@@ -5,6 +5,7 @@ CREATE PROCEDURE dms.rebuild_journals @place nvarchar(256)
 AS
 BEGIN
     SET NOCOUNT ON;
+    SET ROWCOUNT 0;  -- the caller's; it is the caller's again on return
     DECLARE @online nvarchar(16) = CASE WHEN CAST(SERVERPROPERTY(N'EngineEdition') AS int) IN (3, 5, 8) THEN N'ON' ELSE N'OFF' END;
     DECLARE @statement nvarchar(max);
     DECLARE statements CURSOR LOCAL STATIC FOR
@@ -31,3 +32,4 @@ BEGIN
     CLOSE statements;
     DEALLOCATE statements;
 END;
+-- drop: DROP PROCEDURE dms.rebuild_journals;

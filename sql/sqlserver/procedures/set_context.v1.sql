@@ -4,6 +4,7 @@ CREATE PROCEDURE dms.set_context @context nvarchar(3900)
 AS
 BEGIN
     SET NOCOUNT ON;
+    SET ROWCOUNT 0;  -- the caller's; it is the caller's again on return
     DECLARE @transaction_id bigint, @bound nvarchar(4000);
     IF @@TRANCOUNT = 0
         THROW 50008, N'a context belongs to a transaction, and there is none. BEGIN TRANSACTION first.', 1;
@@ -11,3 +12,4 @@ BEGIN
     SET @bound = CAST(@transaction_id AS nvarchar(20)) + N':' + COALESCE(@context, N'{}');
     EXEC sys.sp_set_session_context N'dmsjournal.transaction_context', @bound;
 END;
+-- drop: DROP PROCEDURE dms.set_context;

@@ -13,19 +13,28 @@ GRANT SELECT, INSERT ON dms.ResourceKey TO [$(writer)];
 GRANT SELECT ON dms.ResourceDependency TO [$(writer)];
 GRANT SELECT ON dms.DocumentDeleteEvent TO [$(writer)];
 GRANT SELECT ON dms.alembic_version TO [$(writer)];
+GRANT EXECUTE ON dms.lock_keys TO [$(writer)];
 GRANT SELECT ON SCHEMA::dms TO [$(reader)];
 GRANT EXECUTE ON dms.horizon TO [$(reader)];
 GRANT EXECUTE ON dms.newest_stamp TO [$(reader)];
-GRANT VIEW DEFINITION ON SCHEMA::dms TO [$(reader)];  -- for verify and status, as the line above
+GRANT EXECUTE ON dms.oldest_floor TO [$(reader)];
+GRANT VIEW DEFINITION ON SCHEMA::dms TO [$(reader)];  -- for verify and status, as the two lines above
 GRANT SELECT, DELETE ON dms.DocumentChangeEvent TO [$(pruner)];
 GRANT SELECT, DELETE ON dms.IdentityChangeEvent TO [$(pruner)];
 GRANT SELECT, DELETE ON dms.KeyChangeEvent TO [$(pruner)];
 GRANT SELECT, DELETE ON dms.DocumentDeleteEvent TO [$(pruner)];
 GRANT SELECT, UPDATE ON dms.JournalFloor TO [$(pruner)];
-GRANT SELECT, INSERT, UPDATE, DELETE ON dms.ChangeConsumer TO [$(pruner)];
+GRANT SELECT ON dms.ChangeConsumer TO [$(pruner)];
+GRANT EXECUTE ON dms.register_consumer TO [$(pruner)];  -- of every user's consumers: it may delete events (procedures/check_consumer.v1.sql)
+GRANT EXECUTE ON dms.move_consumer TO [$(pruner)];
+GRANT EXECUTE ON dms.drop_consumer TO [$(pruner)];
+GRANT EXECUTE ON dms.check_consumer TO [$(pruner)];
+GRANT EXECUTE ON dms.hold_lease TO [$(pruner)];
+GRANT EXECUTE ON dms.lock_consumers TO [$(pruner)];
 GRANT SELECT ON dms.alembic_version TO [$(pruner)];
 GRANT EXECUTE ON dms.horizon TO [$(pruner)];
 GRANT EXECUTE ON dms.newest_stamp TO [$(pruner)];
+GRANT EXECUTE ON dms.oldest_floor TO [$(pruner)];
 IF OBJECT_ID(N'dms.drop_partition') IS NOT NULL  -- option partitions
     EXEC (N'GRANT EXECUTE ON dms.drop_partition TO [$(pruner)]; GRANT SELECT ON dms.JournalPartition TO [$(pruner)];');
 IF OBJECT_ID(N'dms.DocumentImage') IS NOT NULL  -- option images, without the bodies

@@ -23,3 +23,5 @@ CREATE TABLE dms.ChangeContextGuard (
         REFERENCES dms.ChangeContext (TransactionId, AfterVersion)
 );
 EXEC sys.sp_addextendedproperty N'dmsjournal', N'always empty: its foreign key refuses TRUNCATE', N'SCHEMA', N'dms', N'TABLE', N'ChangeContextGuard';
+-- drop: DROP TABLE dms.ChangeContextGuard;
+-- drop: DROP TABLE dms.ChangeContext;

@@ -1,10 +1,10 @@
 -- sql/sqlserver/tables/ChangeVersionSequence.v1.sql: where stamps come from. A sequence that nobody has drawn from reports its start as
 -- its current value: 0 is drawn here, so that the current value is from now on the last one that was given, and the first stamp is 1.
--- Cached: all sessions share the cache, and a crash loses what is left of it, which is a gap. Dynamic, since the batch is compiled before
+-- Cached: all sessions share the cache, and a crash loses what is left of it, which is a gap; each cache costs a write to the catalog. Dynamic, since the batch is compiled before
 -- the sequence is there.
 IF OBJECT_ID(N'dms.ChangeVersionSequence') IS NULL
 BEGIN
-    CREATE SEQUENCE dms.ChangeVersionSequence AS bigint START WITH 0 INCREMENT BY 1 MINVALUE 0 NO CYCLE CACHE 50;
+    CREATE SEQUENCE dms.ChangeVersionSequence AS bigint START WITH 0 INCREMENT BY 1 MINVALUE 0 NO CYCLE CACHE 1000;
     EXEC sys.sp_addextendedproperty N'dmsjournal', N'the stamps', N'SCHEMA', N'dms', N'SEQUENCE', N'ChangeVersionSequence';
     EXEC sys.sp_executesql N'DECLARE @none bigint = NEXT VALUE FOR dms.ChangeVersionSequence;';
 END;

@@ -4,3 +4,5 @@
 IF OBJECT_ID(N'dms.ResourceChange') IS NULL
     THROW 50006, N'option max_dep_identity_version needs revision 0006. Upgrade to it first.', 1;
 ALTER TABLE dms.Document ADD MaxDepIdentityVersion bigint NOT NULL CONSTRAINT DF_Document_MaxDepIdentityVersion DEFAULT 0;
+-- drop: ALTER TABLE dms.Document DROP CONSTRAINT DF_Document_MaxDepIdentityVersion;
+-- drop: ALTER TABLE dms.Document DROP COLUMN MaxDepIdentityVersion;

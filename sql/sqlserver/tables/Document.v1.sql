@@ -4,10 +4,14 @@
 -- A document is found by its key through the hash of its key values, which TR_Document_Stamp keeps: an index on a computed column would
 -- refuse every writer that has QUOTED_IDENTIFIER off (sqlcmd's default). The text is canonical where our writer wrote it: names in order,
 -- no blanks, numbers without the zeros at their ends.
+-- CK_Document_DocumentId: a walk begins after the lowest bigint, and a cursor at the highest one says that a version was read in full.
+-- CK_Document_KeyValues: 8,192 characters, as PostgreSQL has them; what readers get is the text as it is.
 IF OBJECT_ID(N'dms.Document') IS NULL
 BEGIN
     CREATE TABLE dms.Document (
-        DocumentId             bigint IDENTITY (1, 1) NOT NULL CONSTRAINT PK_Document PRIMARY KEY,
+        DocumentId             bigint IDENTITY (1, 1) NOT NULL CONSTRAINT PK_Document PRIMARY KEY
+                               CONSTRAINT CK_Document_DocumentId
+                               CHECK (DocumentId >= -9223372036854775807 AND DocumentId <= 9223372036854775806),
         DocumentUuid           uniqueidentifier NOT NULL CONSTRAINT DF_Document_DocumentUuid DEFAULT NEWID()
                                CONSTRAINT UX_Document_DocumentUuid UNIQUE,
         ResourceKeyId          smallint         NOT NULL CONSTRAINT FK_Document_ResourceKey REFERENCES dms.ResourceKey (ResourceKeyId),
@@ -17,7 +21,7 @@ BEGIN
         IdentityLastModifiedAt datetime2(7)     NOT NULL CONSTRAINT DF_Document_IdentityLastModifiedAt DEFAULT SYSUTCDATETIME(),
         CreatedAt              datetime2(7)     NOT NULL CONSTRAINT DF_Document_CreatedAt DEFAULT SYSUTCDATETIME(),
         KeyValues              nvarchar(max) COLLATE Latin1_General_100_BIN2 NULL
-                               CONSTRAINT CK_Document_KeyValues CHECK (ISJSON(KeyValues) = 1),
+                               CONSTRAINT CK_Document_KeyValues CHECK (ISJSON(KeyValues) = 1 AND DATALENGTH(KeyValues) <= 16384),
         KeyValuesHash          binary(32)       NULL
     );
     CREATE INDEX IX_Document_ResourceKeyId ON dms.Document (ResourceKeyId, DocumentId);

@@ -11,3 +11,5 @@ CREATE TABLE dms.DocumentChangeEvent (
 );
 CREATE INDEX IX_DocumentChangeEvent_Resource ON dms.DocumentChangeEvent (ResourceKeyId, ChangeVersion, DocumentId);
 EXEC sys.sp_addextendedproperty N'dmsjournal', N'the journal of document changes', N'SCHEMA', N'dms', N'TABLE', N'DocumentChangeEvent';
+-- drop: DROP TABLE dms.DocumentChangeEvent;
+-- drop: DELETE FROM dms.JournalFloor WHERE Journal = N'DocumentChangeEvent';

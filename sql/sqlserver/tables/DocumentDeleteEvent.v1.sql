@@ -13,8 +13,14 @@ CREATE INDEX IX_DocumentDeleteEvent_Resource ON dms.DocumentDeleteEvent (Resourc
 CREATE INDEX IX_DocumentDeleteEvent_DocumentUuid ON dms.DocumentDeleteEvent (DocumentUuid);
 EXEC sys.sp_addextendedproperty N'dmsjournal', N'tombstones', N'SCHEMA', N'dms', N'TABLE', N'DocumentDeleteEvent';
 -- Deletes from before this journal are not in it: its floor is a stamp of its own, as JournalFloor.v1.sql tells.
-DECLARE @floor bigint;
-EXEC dms.newest_stamp @floor OUTPUT;
-IF @floor > 0
+DECLARE @newest bigint, @floor bigint = 0;
+EXEC dms.newest_stamp @newest OUTPUT;
+IF @newest > 0
+BEGIN
     SET @floor = NEXT VALUE FOR dms.ChangeVersionSequence;
+    IF @floor <= @newest  -- after a restart: newest_stamp.v1.sql
+        SET @floor = NEXT VALUE FOR dms.ChangeVersionSequence;
+END;
 INSERT INTO dms.JournalFloor (Journal, ChangeVersion) VALUES (N'DocumentDeleteEvent', @floor);
+-- drop: DROP TABLE dms.DocumentDeleteEvent;
+-- drop: DELETE FROM dms.JournalFloor WHERE Journal = N'DocumentDeleteEvent';

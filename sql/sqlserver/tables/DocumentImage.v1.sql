@@ -2,7 +2,7 @@
 -- One row a document and stamp, and only where the body changed: docs/how-it-works.md, Images, says what an event without a row tells.
 -- The highest version there is (2^63-1) is no stamp: such a row waits for the document's next event (document_cache_image, document_image,
 -- document_delete_image). IsDelete: its event is a tombstone. No foreign key to the journals: the check would be paid on every row; a prune
--- takes images that lie at or below their journal's floor. Runs after hold_writers, so images are whole above DocumentImageFloor.
+-- takes images that lie at or below their journal's floor. Runs after hold_writers and hold_bodies, so images are whole above DocumentImageFloor.
 IF OBJECT_ID(N'dms.ResourceChange') IS NULL
     THROW 50006, N'option images needs revision 0006. Upgrade to it first.', 1;
 CREATE TABLE dms.DocumentImage (
@@ -21,10 +21,14 @@ CREATE TABLE dms.DocumentImageFloor (
     ChangeVersion bigint NOT NULL CONSTRAINT PK_DocumentImageFloor PRIMARY KEY
 );
 EXEC sys.sp_addextendedproperty N'dmsjournal', N'images are whole above this version', N'SCHEMA', N'dms', N'TABLE', N'DocumentImageFloor';
-DECLARE @floor bigint;
-EXEC dms.newest_stamp @floor OUTPUT;
-IF @floor > 0
+DECLARE @newest bigint, @floor bigint = 0;
+EXEC dms.newest_stamp @newest OUTPUT;
+IF @newest > 0
+BEGIN
     SET @floor = NEXT VALUE FOR dms.ChangeVersionSequence;
+    IF @floor <= @newest  -- after a restart: newest_stamp.v1.sql
+        SET @floor = NEXT VALUE FOR dms.ChangeVersionSequence;
+END;
 INSERT INTO dms.DocumentImageFloor (ChangeVersion) VALUES (@floor);
 -- Always empty: its foreign keys refuse TRUNCATE, which no trigger would see.
 CREATE TABLE dms.DocumentImageGuard (
@@ -36,3 +40,6 @@ CREATE TABLE dms.DocumentImageGuard (
         REFERENCES dms.DocumentImage (ChangeVersion, DocumentId)
 );
 EXEC sys.sp_addextendedproperty N'dmsjournal', N'always empty: its foreign keys refuse TRUNCATE', N'SCHEMA', N'dms', N'TABLE', N'DocumentImageGuard';
+-- drop: DROP TABLE dms.DocumentImageGuard;
+-- drop: DROP TABLE dms.DocumentImageFloor;
+-- drop: DROP TABLE dms.DocumentImage;

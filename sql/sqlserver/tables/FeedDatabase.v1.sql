@@ -6,3 +6,4 @@ CREATE TABLE dms.FeedDatabase (
 );
 INSERT INTO dms.FeedDatabase (DatabaseUuid, CreatedAt) VALUES (NEWID(), SYSUTCDATETIME());
 EXEC sys.sp_addextendedproperty N'dmsjournal', N'which database the tokens of the feed belong to', N'SCHEMA', N'dms', N'TABLE', N'FeedDatabase';
+-- drop: DROP TABLE dms.FeedDatabase;

@@ -8,3 +8,4 @@ CREATE TABLE dms.FeedGeneration (
 );
 INSERT INTO dms.FeedGeneration (Generation, BucketCount, BeginsAfter, CreatedAt) VALUES (1, 4, 0, SYSUTCDATETIME());
 EXEC sys.sp_addextendedproperty N'dmsjournal', N'into how many buckets the feed cuts the documents, from which version on', N'SCHEMA', N'dms', N'TABLE', N'FeedGeneration';
+-- drop: DROP TABLE dms.FeedGeneration;

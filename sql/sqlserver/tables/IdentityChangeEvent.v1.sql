@@ -8,3 +8,5 @@ CREATE TABLE dms.IdentityChangeEvent (
 );
 CREATE INDEX IX_IdentityChangeEvent_Resource ON dms.IdentityChangeEvent (ResourceKeyId, ChangeVersion, DocumentId);
 EXEC sys.sp_addextendedproperty N'dmsjournal', N'the journal of identity changes', N'SCHEMA', N'dms', N'TABLE', N'IdentityChangeEvent';
+-- drop: DROP TABLE dms.IdentityChangeEvent;
+-- drop: DELETE FROM dms.JournalFloor WHERE Journal = N'IdentityChangeEvent';

@@ -12,3 +12,5 @@ CREATE INDEX IX_KeyChangeEvent_Resource ON dms.KeyChangeEvent (ResourceKeyId, Ch
 -- A window lists a document's first old and last new values: both are found by the document.
 CREATE INDEX IX_KeyChangeEvent_Document ON dms.KeyChangeEvent (DocumentId, ChangeVersion);
 EXEC sys.sp_addextendedproperty N'dmsjournal', N'key values before and after', N'SCHEMA', N'dms', N'TABLE', N'KeyChangeEvent';
+-- drop: DROP TABLE dms.KeyChangeEvent;
+-- drop: DELETE FROM dms.JournalFloor WHERE Journal = N'KeyChangeEvent';

@@ -10,3 +10,5 @@ IF EXISTS (SELECT * FROM dms.Document)
     INSERT INTO dms.MaxDepIdentityPending (DocumentId, IsFill) VALUES (CAST(-9223372036854775808 AS bigint), 1);
 GO
 CREATE INDEX IX_Document_MaxDepIdentityVersion ON dms.Document (ResourceKeyId, MaxDepIdentityVersion, DocumentId);
+-- drop: DROP INDEX IX_Document_MaxDepIdentityVersion ON dms.Document;
+-- drop: DROP TABLE dms.MaxDepIdentityPending;

@@ -8,3 +8,4 @@ CREATE TABLE dms.ResourceDependency (
     CONSTRAINT PK_ResourceDependency PRIMARY KEY (ParentResourceKeyId, ChildResourceKeyId)
 );
 EXEC sys.sp_addextendedproperty N'dmsjournal', N'which resources refer to which', N'SCHEMA', N'dms', N'TABLE', N'ResourceDependency';
+-- drop: DROP TABLE dms.ResourceDependency;

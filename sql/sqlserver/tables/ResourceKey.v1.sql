@@ -9,7 +9,11 @@ BEGIN
         ResourceName    nvarchar(256) COLLATE Latin1_General_100_BIN2 NOT NULL,
         ResourceVersion nvarchar(64)  COLLATE Latin1_General_100_BIN2 NOT NULL,
         CONSTRAINT UX_ResourceKey UNIQUE (ProjectName, ResourceName, ResourceVersion),
-        CONSTRAINT CK_ResourceKey_Names CHECK (ProjectName <> N'' AND ResourceName <> N'' AND ResourceVersion <> N'')
+        CONSTRAINT CK_ResourceKey_Names CHECK (ProjectName <> N'' AND ResourceName <> N'' AND ResourceVersion <> N''),
+        -- Names are printed on terminals, in messages and in paths: no control character.
+        CONSTRAINT CK_ResourceKey_Printable CHECK (
+            CONCAT(ProjectName, ResourceName, ResourceVersion) COLLATE Latin1_General_100_BIN2
+            NOT LIKE N'%[' + NCHAR(1) + N'-' + NCHAR(31) + NCHAR(127) + N'-' + NCHAR(159) + N']%')
     );
     EXEC sys.sp_addextendedproperty N'dmsjournal', N'the resources and their two-byte ids', N'SCHEMA', N'dms', N'TABLE', N'ResourceKey';
 END;

@@ -24,3 +24,4 @@ CREATE TABLE dms.TruncateGuard (
         REFERENCES dms.ResourceDependency (ParentResourceKeyId, ChildResourceKeyId)
 );
 EXEC sys.sp_addextendedproperty N'dmsjournal', N'always empty: its foreign keys refuse TRUNCATE', N'SCHEMA', N'dms', N'TABLE', N'TruncateGuard';
+-- drop: DROP TABLE dms.TruncateGuard;

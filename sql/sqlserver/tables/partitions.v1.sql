@@ -9,7 +9,7 @@ FROM (SELECT MIN(ChangeVersion) AS ChangeVersion FROM dms.DocumentChangeEvent UN
 WHILE (@newest - @first) / @versions > 1000
     SET @versions = @versions * 10;
 SET @bound = (@first / @versions + 1) * CAST(@versions AS decimal(38, 0));
-WHILE @bound <= @newest + 3 * CAST(@versions AS decimal(38, 0)) AND @bound < 9223372036854775807
+WHILE @bound <= @newest + 3 * CAST(@versions AS decimal(38, 0)) AND @bound < CAST(9223372036854775807 AS bigint)
 BEGIN
     SET @bounds = CONCAT(@bounds, CASE WHEN @bounds <> N'' THEN N', ' END, @bound);
     SET @bound = @bound + @versions;
@@ -18,3 +18,7 @@ SET @statement = CONCAT(N'CREATE PARTITION FUNCTION dmsjournal_versions (bigint)
 EXEC sys.sp_executesql @statement;
 CREATE PARTITION SCHEME dmsjournal_versions AS PARTITION dmsjournal_versions ALL TO ([PRIMARY]);
 EXEC dms.rebuild_journals N'dmsjournal_versions (ChangeVersion)';
+-- drop: -- option partitions goes: the journals are written anew, each in one piece.
+-- drop: EXEC dms.rebuild_journals N'[default]';
+-- drop: DROP PARTITION SCHEME dmsjournal_versions;
+-- drop: DROP PARTITION FUNCTION dmsjournal_versions;

@@ -66,3 +66,4 @@ BEGIN
                       WHERE known.ChangeVersion = changed.Stamp AND known.DocumentId = changed.DocumentId)
     OPTION (LOOP JOIN, FORCE ORDER);
 END;
+-- drop: DROP TRIGGER dms.TR_DocumentCache_Image;

@@ -37,3 +37,4 @@ BEGIN
         INSERT INTO dms.ChangeContext (TransactionId, AfterVersion, ThroughVersion, CreatedAt, Context)
         VALUES (@transaction_id, COALESCE(@through, @floor), @newest, SYSUTCDATETIME(), @context);
 END;
+-- drop: DROP TRIGGER dms.TR_Document_TellContext;

@@ -15,10 +15,11 @@ BEGIN
     SELECT tombstone.ChangeVersion, old.DocumentId, 1, waiting.BodyBefore, NULL
     FROM deleted AS old
     INNER JOIN dms.DocumentDeleteEvent AS tombstone ON tombstone.DocumentUuid = old.DocumentUuid
-    LEFT JOIN dms.DocumentImage AS waiting ON waiting.DocumentId = old.DocumentId AND waiting.ChangeVersion = 9223372036854775807
+    LEFT JOIN dms.DocumentImage AS waiting ON waiting.DocumentId = old.DocumentId AND waiting.ChangeVersion = CAST(9223372036854775807 AS bigint)
     WHERE tombstone.ChangeVersion > @floor AND tombstone.TransactionId = @transaction_id AND tombstone.DocumentId = old.DocumentId
     OPTION (LOOP JOIN, FORCE ORDER);
     DELETE image
-    FROM deleted AS old INNER JOIN dms.DocumentImage AS image ON image.DocumentId = old.DocumentId AND image.ChangeVersion = 9223372036854775807
+    FROM deleted AS old INNER JOIN dms.DocumentImage AS image ON image.DocumentId = old.DocumentId AND image.ChangeVersion = CAST(9223372036854775807 AS bigint)
     OPTION (LOOP JOIN, FORCE ORDER);
 END;
+-- drop: DROP TRIGGER dms.TR_Document_DeleteImage;

@@ -31,7 +31,7 @@ BEGIN
     IF NOT EXISTS (SELECT * FROM deleted)
         INSERT INTO @stamped
             (DocumentId, ResourceKeyId, IsContent, IsIdentity, Written, OldVersion, ContentLastModifiedAt, IdentityLastModifiedAt, CreatedAt)
-        SELECT DocumentId, ResourceKeyId, 1, 1, 0, 0, ContentLastModifiedAt, IdentityLastModifiedAt, CreatedAt
+        SELECT DocumentId, ResourceKeyId, 1, 1, 0, 0, ContentLastModifiedAt, IdentityLastModifiedAt, SYSUTCDATETIME()  -- the database's own
         FROM inserted;
     ELSE
     BEGIN
@@ -95,6 +95,7 @@ BEGIN
 
     EXEC dms.enter_change @floor OUTPUT, @transaction_id OUTPUT;  -- the lock first, then the stamps (invariant 5)
     UPDATE @stamped SET Stamp = NEXT VALUE FOR dms.ChangeVersionSequence;
+    UPDATE @stamped SET Stamp = NEXT VALUE FOR dms.ChangeVersionSequence WHERE Stamp <= @floor;  -- after a restart: newest_stamp.v1.sql
     IF EXISTS (SELECT * FROM @stamped WHERE Stamp <= @floor)
         THROW 50003, N'dms.entered_at holds a floor that no transaction can have entered at. The session context belongs to dmsjournal: roll back, and do not write it.', 1;
     SET @now = SYSUTCDATETIME();
@@ -127,3 +128,4 @@ BEGIN
     FROM @stamped AS stamped INNER JOIN dms.Document AS document ON document.DocumentId = stamped.DocumentId
     OPTION (LOOP JOIN, FORCE ORDER);  -- a scan of the documents, kept from a statement of many rows, is paid by each of one row
 END;
+-- drop: DROP TRIGGER dms.TR_Document_Stamp;

@@ -12,6 +12,7 @@ BEGIN
     IF NOT EXISTS (SELECT * FROM inserted)
         RETURN;
     SET NOCOUNT ON;
+    SET ROWCOUNT 0;  -- the caller's; it is the caller's again on return
     DECLARE @locked bigint;
     DECLARE @signalled TABLE (DocumentId bigint NOT NULL PRIMARY KEY, OldVersion bigint NOT NULL);
     DECLARE @child TABLE (DocumentId bigint NOT NULL PRIMARY KEY);
@@ -69,7 +70,11 @@ BEGIN
     IF NOT EXISTS (SELECT * FROM @parent)
         RETURN;
     SELECT @locked = COUNT_BIG(*)
-    FROM @parent AS listed INNER JOIN dms.Document AS parent WITH (UPDLOCK, ROWLOCK) ON parent.DocumentId = listed.DocumentId
+    FROM (  -- in the order of the ids, which a count alone does not promise: two that locked in different orders would meet in a deadlock
+        SELECT TOP (2147483647) parent.DocumentId
+        FROM @parent AS listed INNER JOIN dms.Document AS parent WITH (UPDLOCK, ROWLOCK) ON parent.DocumentId = listed.DocumentId
+        ORDER BY listed.DocumentId
+    ) AS ordered
     OPTION (LOOP JOIN, FORCE ORDER);
     UPDATE parent SET MaxDepIdentityVersion = newest.version
     FROM @parent AS listed
@@ -84,3 +89,4 @@ BEGIN
     WHERE parent.MaxDepIdentityVersion < newest.version
     OPTION (LOOP JOIN, FORCE ORDER);
 END;
+-- drop: DROP TRIGGER dms.TR_Document_StampedParents;

@@ -1,7 +1,7 @@
 -- sql/sqlserver/triggers/reference_edge.v1.sql: an edge that comes, goes or is re-pointed changes its parent, so the parent is stamped
 -- (invariant 3), unless this transaction stamped it already and above the identity stamps of the children involved. It did if the stamp
--- is above its floor (transaction ids come again after a restart) and the journal says so (a session can write the context that remembers
--- the floor, but not the journal). Keeps ParentResourceKeyId and dms.ResourceDependency on the way.
+-- is above its floor (transaction ids come again after a restart), which its own lock proves (remembered_floor.v1.sql), and the journal
+-- says so. Keeps ParentResourceKeyId and dms.ResourceDependency on the way.
 -- Fires: after insert, update and delete on dms.ReferenceEdge, once a statement; a cascade from dms.Document among them.
 -- Plans: as in document_stamp.v1.sql. A child or parent that the statement deleted is not there: whatever the child's stamps were, the
 -- parent's is newer.
@@ -28,6 +28,13 @@ BEGIN
         INNER JOIN dms.ReferenceEdge AS edge ON edge.ParentDocumentId = new.ParentDocumentId AND edge.ChildDocumentId = new.ChildDocumentId
         INNER JOIN dms.Document AS parent ON parent.DocumentId = new.ParentDocumentId
         WHERE edge.ParentResourceKeyId <> parent.ResourceKeyId
+        OPTION (LOOP JOIN, FORCE ORDER);
+
+    IF EXISTS (SELECT * FROM inserted) AND NOT EXISTS (SELECT * FROM deleted)
+        UPDATE edge SET CreatedAt = SYSUTCDATETIME()  -- the database's own; the default's, of a moment ago, is one already
+        FROM inserted AS new
+        INNER JOIN dms.ReferenceEdge AS edge ON edge.ParentDocumentId = new.ParentDocumentId AND edge.ChildDocumentId = new.ChildDocumentId
+        WHERE new.CreatedAt > SYSUTCDATETIME() OR new.CreatedAt < DATEADD(minute, -1, SYSUTCDATETIME())
         OPTION (LOOP JOIN, FORCE ORDER);
 
     INSERT INTO @changed (ParentDocumentId, ChildDocumentId, IsAdded)
@@ -60,7 +67,7 @@ BEGIN
     INSERT INTO @parents (DocumentId)
     SELECT parent.DocumentId
     FROM (
-        SELECT changed.ParentDocumentId, MAX(COALESCE(child.IdentityVersion, 9223372036854775807)) AS newest_child
+        SELECT changed.ParentDocumentId, MAX(COALESCE(child.IdentityVersion, CAST(9223372036854775807 AS bigint))) AS newest_child
         FROM @changed AS changed LEFT JOIN dms.Document AS child ON child.DocumentId = changed.ChildDocumentId
         GROUP BY changed.ParentDocumentId
     ) AS touched
@@ -83,3 +90,4 @@ BEGIN
         WHERE parent.ContentVersion = -1)
         THROW 50008, N'TR_Document_Stamp did not fire: the server option "nested triggers" is off, or the trigger is disabled. Switch it on.', 1;
 END;
+-- drop: DROP TRIGGER dms.TR_ReferenceEdge_Stamp;

@@ -8,6 +8,7 @@ BEGIN
     IF NOT EXISTS (SELECT * FROM inserted)
         RETURN;
     SET NOCOUNT ON;
+    SET ROWCOUNT 0;  -- the caller's; it is the caller's again on return
     DECLARE @child TABLE (DocumentId bigint NOT NULL PRIMARY KEY);
     DECLARE @parent TABLE (DocumentId bigint NOT NULL PRIMARY KEY, Newest bigint NOT NULL);
     INSERT INTO @child (DocumentId)
@@ -26,3 +27,4 @@ BEGIN
     WHERE parent.MaxDepIdentityVersion < listed.Newest AND parent.ContentVersion < listed.Newest AND parent.IdentityVersion < listed.Newest
     OPTION (LOOP JOIN, FORCE ORDER);
 END;
+-- drop: DROP TRIGGER dms.TR_ReferenceEdge_StampedParents;

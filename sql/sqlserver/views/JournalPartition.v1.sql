@@ -9,3 +9,4 @@ INNER JOIN sys.partitions AS part ON part.object_id = OBJECT_ID(N'dms.' + journa
 INNER JOIN sys.partition_functions AS bounds ON bounds.name = N'dmsjournal_versions'
 LEFT JOIN sys.partition_range_values AS low ON low.function_id = bounds.function_id AND low.boundary_id = part.partition_number - 1
 LEFT JOIN sys.partition_range_values AS high ON high.function_id = bounds.function_id AND high.boundary_id = part.partition_number;
+-- drop: DROP VIEW dms.JournalPartition;

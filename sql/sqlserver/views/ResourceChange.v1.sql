@@ -18,10 +18,12 @@ UNION ALL
 SELECT r.ParentResourceKeyId, i.ChangeVersion, r.ParentDocumentId, d.DocumentUuid, d.ContentVersion, d.IdentityVersion, d.KeyValues,
        i.DocumentId, i.CreatedAt
 FROM dms.IdentityChangeEvent AS i
-INNER JOIN dms.Document AS child ON child.DocumentId = i.DocumentId AND child.IdentityVersion = i.ChangeVersion
-INNER JOIN dms.ReferenceEdge AS r ON r.ChildDocumentId = i.DocumentId AND r.ParentDocumentId <> i.DocumentId
+CROSS APPLY (  -- before the edges: an event that was overtaken must not cost its child's parents
+    SELECT TOP (1) DocumentId FROM dms.Document WHERE DocumentId = i.DocumentId AND IdentityVersion = i.ChangeVersion) AS child
+INNER JOIN dms.ReferenceEdge AS r ON r.ChildDocumentId = child.DocumentId AND r.ParentDocumentId <> child.DocumentId
 INNER JOIN dms.Document AS d
     ON d.DocumentId = r.ParentDocumentId AND d.ContentVersion < i.ChangeVersion AND d.IdentityVersion < i.ChangeVersion
 WHERE NOT EXISTS (
     SELECT * FROM dms.ReferenceEdge AS s INNER JOIN dms.Document AS c ON c.DocumentId = s.ChildDocumentId
     WHERE s.ParentDocumentId = d.DocumentId AND c.IdentityVersion > i.ChangeVersion);
+-- drop: DROP VIEW dms.ResourceChange;

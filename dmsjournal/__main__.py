@@ -1,0 +1,5 @@
+"""`python -m dmsjournal` is `dmsjournal`."""
+
+from dmsjournal.cli import app
+
+app()

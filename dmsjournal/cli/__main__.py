@@ -1,5 +1,0 @@
-"""`python -m dmsjournal.cli` is `dmsjournal`."""
-
-from dmsjournal.cli import app
-
-app()

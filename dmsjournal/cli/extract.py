@@ -1,0 +1,333 @@
+"""Commands that extract changes with Spark, and apply them to a table."""
+
+import logging
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+import dmsjournal as dj
+from dmsjournal.cli.base import Json, Url, app
+from dmsjournal.cli.interrupts import sigterm_ends_it
+from dmsjournal.cli.output import print_items, say
+from dmsjournal.cli.plan import print_chart, summary
+from dmsjournal.cli.read import Max, Min, resource_of, window_of
+from dmsjournal.cli.repeats import repeated
+from dmsjournal.read.plan import EVENTS_PER_PART
+from dmsjournal.util import durations, exit_codes, sizes
+from dmsjournal.util.printable import cell
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from dmsjournal.spark.compare import Comparison, Sum
+    from dmsjournal.spark.extract import ExtractRequest
+    from dmsjournal.spark.jobs import Progress
+
+DIFFERS = 3  # the exit code where a comparison finds a difference
+
+Output = Annotated[str, typer.Argument(metavar="OUTPUT", help="Folder of the runs; made by the first one.")]
+Master = Annotated[str, typer.Option(metavar="URL", help="Spark's master, such as local[4] or spark://host:7077.")]
+Jar = Annotated[
+    list[str] | None,
+    typer.Option(metavar="FILE", help="The database's JDBC driver; may be given again.", show_default="fetched once"),
+]
+Conf = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="KEY=VALUE", help="A setting of Spark's, as spark-submit takes it; may be given again.", show_default="none"
+    ),
+]
+Verbose = Annotated[bool, typer.Option("--verbose", help="Log the plan, each part and the end on standard error.")]
+
+
+@app.command()
+def extract(
+    output: Output,
+    url: Url,
+    full: Annotated[bool, typer.Option("--full", help="All live documents, as the first run.")] = False,
+    from_checkpoint: Annotated[bool, typer.Option("--from-checkpoint", help="What came after the last run.")] = False,
+    min_: Min = None,
+    max_: Max = None,
+    resource: Annotated[
+        list[str] | None, typer.Option(metavar="RESOURCE", help="This resource only; may be given again.", show_default="all")
+    ] = None,
+    body: Annotated[bool | None, typer.Option("--body/--no-body", help="With the documents' bodies.", show_default="with")] = None,
+    etag: Annotated[bool | None, typer.Option("--etag/--no-etag", help="With derived etags.", show_default="without")] = None,
+    format_: Annotated[
+        str, typer.Option("--format", metavar="FORMAT", help="parquet: a folder of runs; delta: a table in a lake.")
+    ] = "parquet",
+    partition: Annotated[
+        bool | None,
+        typer.Option("--partition/--no-partition", help="Files of one resource each, or of all.", show_default="of one each"),
+    ] = None,
+    file_size: Annotated[str, typer.Option(metavar="SIZE", help="About so large files of a table, such as 128MB.")] = "128MB",
+    events_per_part: Annotated[
+        int | None, typer.Option(metavar="N", help="Events that one task reads.", show_default=str(EVENTS_PER_PART))
+    ] = None,
+    master: Master = "local[*]",
+    jar: Jar = None,
+    conf: Conf = None,
+    every: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="Do it again at this interval, such as 15min, with one Spark.", show_default="once"),
+    ] = None,
+    until_caught_up: Annotated[bool, typer.Option("--until-caught-up", help="Do it again until nothing is new.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the plan, a line a part, and the rows to expect; write nothing.")
+    ] = False,
+    json: Json = False,
+    verbose: Verbose = False,
+) -> None:
+    """Write what changed since the last run: upserts, deletes and key changes. The first run has all documents.
+
+    OUTPUT is a folder of Parquet runs, or with --format delta a table: a folder, s3a://, gs://, abfss:// or hdfs://. A run shows
+    whole or not at all. Whatever was interrupted, the same command does it again.
+
+    Example: dmsjournal extract /data/changes
+    """
+    from dmsjournal.spark.extract import ExtractRequest
+
+    interval = None if every is None else durations.parsed("every", every)
+    repeats = "--every" if interval is not None else "--until-caught-up" if until_caught_up else None
+    if repeats is not None and (full or dry_run or min_ is not None or max_ is not None):
+        raise typer.BadParameter("it goes on from the last run: leave the window and --dry-run out", param_hint=repeats)
+    window = window_of(min_, max_)
+    asked = ExtractRequest(full, from_checkpoint, window.min, window.max)
+    if format_ not in ("parquet", "delta"):
+        raise dj.InvalidRequest("format", format_, "it is parquet or delta")
+    size, settings = sizes.parsed("file_size", file_size), conf_of(conf)
+    chosen = None
+    if resource:
+        with dj.connect(url) as db:
+            chosen = [resource_of(db, name) for name in resource]
+    if dry_run:
+        _dry_run(url, output, asked, chosen, events_per_part, format_, settings, json)
+        return
+    start = cache(_session("dmsjournal extract", url, master, jar, settings))
+
+    def once() -> bool:
+        began = time.monotonic()
+        with _bar() as progress:
+            made = _extracted(
+                format_,
+                url,
+                output,
+                start,
+                asked,
+                settings,
+                resources=chosen,
+                body=body,
+                etag=etag,
+                partition=partition,
+                events_per_part=events_per_part,
+                file_size=size,
+                progress=progress,
+            )
+        _print_made(_told(made, time.monotonic() - began), json)
+        if made.held is not None:
+            say(str(made.held), err=True)
+        if not made.is_new and _what(made) != "-":
+            say("it was there already", err=True)
+        return bool(made.is_new)
+
+    with logged(verbose), sigterm_ends_it():
+        repeated(once, interval, until_caught_up)
+
+
+def _extracted(
+    format_: str,
+    url: str,
+    output: str,
+    session: "Callable[[], SparkSession]",
+    asked: "ExtractRequest",
+    conf: dict[str, str],
+    **options: Any,
+) -> Any:
+    if format_ == "delta":
+        from dmsjournal.spark.lake import extract_to_lake
+
+        return extract_to_lake(url, output, session, asked, conf=conf, **options)
+    from dmsjournal.spark.extract import extract as run
+
+    return run(url, output, session, asked, **options)
+
+
+def _what(made: Any) -> str:
+    """The run or the window, as the last line has it."""
+    if hasattr(made, "run"):
+        return "-" if made.run is None else str(made.run.folder.name).removeprefix("run=")
+    return "-" if made.first is None else f"{made.first}-{made.version}"
+
+
+def _told(made: Any, seconds: float) -> dict[str, Any]:
+    """What a run has done, as one record."""
+    told = {"version": made.version, "run": _what(made)}
+    if getattr(made, "commit", None) is not None:
+        told["commit"] = made.commit
+    rows = made.rows
+    told |= {"upserts": rows.upsert, "deletes": rows.delete, "key_changes": rows.key_change}
+    return told | {"files": made.files, "bytes": made.bytes, "seconds": round(seconds, 3)}
+
+
+def _print_made(told: dict[str, Any], json: bool) -> None:
+    if json:
+        print_items([told], True, False)
+    else:
+        typer.echo(" ".join(f"{name}={value}" for name, value in told.items()))
+
+
+def _dry_run(
+    url: str,
+    output: str,
+    asked: "ExtractRequest",
+    chosen: list[dj.ResourceKey] | None,
+    events_per_part: int | None,
+    format_: str,
+    conf: dict[str, str],
+    json: bool,
+) -> None:
+    if format_ == "delta":
+        from dmsjournal.spark.lake import preview_of_lake
+
+        plan = preview_of_lake(url, output, asked, conf=conf, resources=chosen, events_per_part=events_per_part)
+    else:
+        from dmsjournal.spark.extract import preview
+
+        plan = preview(url, output, asked, resources=chosen, events_per_part=events_per_part)
+    if plan is None:
+        typer.echo("nothing to do", err=True)
+        raise typer.Exit(exit_codes.NOTHING_NEW)
+    from dmsjournal.spark.extract import expected
+
+    rows = expected(url, plan)
+    _print_plan(plan, json)
+    told = {"upserts": rows.upsert, "deletes": rows.delete, "key_changes": rows.key_change}
+    if json:
+        print_items([{"first": plan.first, "last": plan.last, "parts": len(plan.parts)} | told], True, False)
+    else:
+        say("rows to expect: " + " ".join(f"{name}={value}" for name, value in told.items()), err=True)
+
+
+@app.command()
+def apply(
+    output: Annotated[str, typer.Argument(metavar="OUTPUT", help="Folder of the runs.")],
+    table: Annotated[str, typer.Argument(metavar="TABLE", help="Folder of the table; made by the first run.")],
+    format_: Annotated[str, typer.Option("--format", metavar="FORMAT", help="parquet or delta.")] = "parquet",
+    through: Annotated[
+        int | None, typer.Option(metavar="VERSION", help="Only runs that end at or below it.", show_default="all runs")
+    ] = None,
+    replace: Annotated[bool, typer.Option("--replace", help="The table may be of another output; it begins anew.")] = False,
+    verify: Annotated[bool, typer.Option("--verify", help="Then compare it with the database; exit code 3 if it differs.")] = False,
+    url: Annotated[
+        str | None, typer.Option(envvar="DMSJOURNAL_URL", metavar="URL", help="The database, for --verify.", show_default=False)
+    ] = None,
+    master: Master = "local[*]",
+    jar: Jar = None,
+    conf: Conf = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the runs that would be folded in; write nothing.")] = False,
+    json: Json = False,
+    verbose: Verbose = False,
+) -> None:
+    """Fold extracted runs into a table of the current state. The table changes in one step.
+
+    Runs that it has already are passed over; one that is missing is named.
+
+    Example: dmsjournal apply /data/changes /data/documents --verify
+    """
+    if verify and (url is None or dry_run):
+        raise typer.BadParameter("it needs --url, and a table that is written", param_hint="--verify")
+    from dmsjournal.spark.apply import apply as run
+    from dmsjournal.spark.apply import checked_format
+
+    began = time.monotonic()
+    kind = checked_format(format_)
+    session = _session("dmsjournal apply", url, master, jar, conf_of(conf))
+    with logged(verbose), sigterm_ends_it(), _bar() as progress:
+        applied = run(output, table, session, format=kind, through=through, replace=replace, dry_run=dry_run, progress=progress)
+    if dry_run:
+        print_items(({"run": each.folder.name} for each in applied.runs), json, False)
+        return
+    told = {"version": applied.version, "runs": len(applied.runs)}
+    _print_made(told | ({"seconds": round(time.monotonic() - began, 3)} if json else {}), json)
+    if verify and url is not None:
+        from dmsjournal.spark.compare import compare
+
+        with logged(verbose), sigterm_ends_it(), _bar() as progress:
+            found = compare(url, output, table, session, format=kind, progress=progress)
+        _print(found, json)
+        if found.differences:
+            raise typer.Exit(DIFFERS)
+    if not applied.runs and not verify:
+        raise typer.Exit(exit_codes.NOTHING_NEW)
+
+
+def _print_plan(plan: dj.Plan | dj.SnapshotPlan, json: bool) -> None:
+    if sys.stdout.isatty() and not json:
+        print_chart(plan)
+    else:
+        print_items(plan.parts, json, False)
+    typer.echo(summary(plan), err=True)
+
+
+def _print(found: "Comparison", json: bool) -> None:
+    if json:
+        print_items([found], True, False)
+        return
+
+    def shown(kept: "Sum") -> str:
+        return f"documents={kept.documents} checksum={kept.checksum}"
+
+    for each in found.differences:
+        say(cell(str(each.resource)), f"table: {shown(each.table)}", f"database: {shown(each.database)}")
+    typer.echo(f"version={found.version} {shown(found.compared)} differences={len(found.differences)}")
+
+
+def conf_of(words: list[str] | None) -> dict[str, str]:
+    """Spark's settings: those that spark-submit was given, and those of --conf. Raises InvalidRequest."""
+    from dmsjournal.spark.session import submitted_conf
+
+    given: dict[str, str] = {}
+    for word in words or ():
+        name, separator, value = word.partition("=")
+        if not separator or not name.startswith("spark."):
+            raise dj.InvalidRequest("conf", name, "write it as spark-submit takes it: spark.name=value")
+        given[name] = value
+    return submitted_conf() | given
+
+
+@contextmanager
+def logged(verbose: bool) -> "Iterator[None]":
+    """Within it, with --verbose, the program's log goes to standard error: the plan, each part, the end."""
+    if verbose:
+        logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+        logging.getLogger("dmsjournal").setLevel(logging.INFO)
+    yield
+
+
+def _session(name: str, url: str | None, master: str, jars: list[str] | None, conf: dict[str, str]) -> "Callable[[], SparkSession]":
+    def start() -> "SparkSession":
+        from dmsjournal.spark.session import job_session
+
+        return job_session(name, url, master=master, jars=jars or (), conf=conf)
+
+    return start
+
+
+@contextmanager
+def _bar() -> "Iterator[Progress | None]":
+    """To be called with what is done and its tasks; shown on stderr where that is a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()]
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("starting", total=None)
+        yield lambda doing, done, total: bar.update(task, description=doing, completed=done, total=total or None)

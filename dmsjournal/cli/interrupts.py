@@ -1,0 +1,67 @@
+"""Ctrl-C ends a command within a second, whatever it waits for."""
+
+import logging
+import os
+import select
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from dmsjournal.util import exit_codes
+
+_SECONDS = 1.0
+
+
+@contextmanager
+def interrupts_end_it() -> Iterator[None]:
+    """Within it, a Ctrl-C that the main thread has not answered after a second ends the process, with exit code 130.
+
+    Python calls a signal's handler between two of its own instructions. A driver that waits for a frozen database does not return
+    to them. What a command has begun is a transaction, or a file that replaces another one: a process may end at any point of
+    these. A command with a handler of its own, such as `deliver` and `serve`, decides by itself.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    logging.getLogger("psycopg").addHandler(logging.NullHandler())  # that it closes the connection is no news to who interrupted it
+    hears, wakes = os.pipe()
+    os.set_blocking(wakes, False)
+    before = signal.set_wakeup_fd(wakes)  # a byte for each signal, written at once, whatever the main thread does
+    watcher = threading.Thread(target=_watch, args=[hears], name="dmsjournal-interrupts", daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(before)
+        os.close(wakes)
+        watcher.join()
+        os.close(hears)
+
+
+@contextmanager
+def sigterm_ends_it() -> Iterator[None]:
+    """Within it, SIGTERM ends the command as an error would: what it has begun is put away first. The exit code is 143."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def end(*_: object) -> None:
+        raise SystemExit(exit_codes.TERMINATED)
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _watch(hears: int) -> None:
+    """Reads the numbers of signals until the other end is closed."""
+    while number := os.read(hears, 1):
+        if number[0] == signal.SIGINT and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            has_ended, _, _ = select.select([hears], [], [], _SECONDS)  # or a second Ctrl-C came, which ends it at once
+            if has_ended and not os.read(hears, 1):
+                return
+            os.write(2, b"interrupted\n")
+            os._exit(130)

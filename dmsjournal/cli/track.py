@@ -1,0 +1,166 @@
+"""Commands that track tables of others."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+import dmsjournal as dj
+from dmsjournal.cli.base import Json, LockTimeout, Pause, Url, app
+from dmsjournal.cli.output import ProgressLines, print_items, say
+from dmsjournal.operate import tracking
+from dmsjournal.util import durations
+
+Shows = Annotated[
+    list[str] | None,
+    typer.Option(metavar="TABLE=COLUMN,…", help="Columns that referring rows show besides the key. Repeat it for each table."),
+]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option(metavar="TABLE=COLUMN,…", help="Watch these columns only. Repeat it for each table.", show_default="all"),
+]
+Keys = Annotated[
+    list[str] | None,
+    typer.Option("--key", metavar="TABLE=NAME", help="A unique constraint to use in place of the primary key. May be repeated."),
+]
+Project = Annotated[str | None, typer.Option(metavar="NAME", help="Project of the resources.", show_default="the schema's name")]
+Bodies = Annotated[bool, typer.Option("--bodies", help="Keep each row as JSON, for option images and for readers.")]
+TrustTable = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--trust", metavar="'table NAME'", help="Track it though another role owns it, whose functions may run with ours."
+    ),
+]
+
+
+@app.command()
+def track(
+    url: Url,
+    tables: Annotated[list[str] | None, typer.Argument(metavar="TABLE…", help="Such as app.student; quoted as in SQL.")] = None,
+    schema: Annotated[str | None, typer.Option(metavar="NAME", help="Track all tables of a schema, in foreign-key order.")] = None,
+    project: Project = None,
+    shows: Shows = None,
+    columns: Columns = None,
+    keys: Keys = None,
+    bodies: Bodies = False,
+    trust: TrustTable = None,
+    renew: Annotated[bool, typer.Option("--renew", help="Take in what changed about tables, or go on with a fill.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be tracked, and the SQL; change nothing.")] = False,
+    blocks: Annotated[int, typer.Option(metavar="N", help="Blocks of 8 kB whose rows one transaction fills in.")] = tracking.BLOCKS,
+    pause: Pause = "0",
+    lock_timeout: LockTimeout = tracking.LOCK_TIMEOUT,
+    json: Json = False,
+) -> None:
+    """Track tables: each row is a document from now on, each foreign key between tracked tables a reference. PostgreSQL.
+
+    Writers go on while it fills in the rows that are there. After an interruption, run it with --renew.
+
+    Example: dmsjournal track app.school app.student --project App --shows app.student=name
+    """
+    from rich.console import Console
+
+    rest = durations.parsed("pause", pause)
+    if renew and (schema or shows or columns or keys or bodies or dry_run):
+        raise typer.BadParameter("--renew takes tables alone: untrack a table to track it in another way")
+    console, told = Console(stderr=True), ProgressLines()
+    with dj.connect(url) as db, console.status("looking") as status:
+
+        def show(table: str, walk: str, done: int, total: int, made: int) -> None:
+            part = f"{done:,} of {total:,} blocks" if walk == "rows" else "looking at documents"
+            text = f"{table}: {part}, {made:,} documents made"
+            status.update(text) if console.is_terminal else told.say(text)
+
+        if renew:
+            listed = db.renew_tracking(*(tables or ()), lock_timeout=lock_timeout, blocks=blocks, pause=rest, progress=show)
+            print_items(listed, json, False)
+            return
+        names = [*(tables or ()), *([] if schema is None else tracking.tables_of(db.database, schema))]
+        if not names:
+            raise typer.BadParameter("name tables, or a schema with --schema")
+        wanted = asked(names, project, shows, columns, keys, bodies, trust)
+        if dry_run:
+            for plan in db.tracking_plan(*wanted):
+                print_items([plan.tracked], json, False)
+                say(
+                    f"-- lastval() shows a stamp after a write to {plan.tracked.table}; RETURNING and currval() are right", err=True
+                )
+                if not json:
+                    sys.stdout.write("".join(f"{statement};\n" for statement in plan.statements))
+            return
+        print_items(db.track(*wanted, lock_timeout=lock_timeout, blocks=blocks, pause=rest, progress=show), json, False)
+
+
+@app.command()
+def untrack(
+    table: Annotated[str, typer.Argument(metavar="TABLE", help="Such as app.student.")],
+    url: Url,
+    keep_documents: Annotated[bool, typer.Option("--keep-documents", help="Leave its documents as they are.")] = False,
+    lock_timeout: LockTimeout = tracking.LOCK_TIMEOUT,
+) -> None:
+    """Track a table no more: its triggers go, and its documents, whose tombstones say so.
+
+    Example: dmsjournal untrack app.student
+    """
+    with dj.connect(url) as db:
+        db.untrack(table, keep_documents=keep_documents, lock_timeout=lock_timeout)
+    say(f"untracked={table}")
+
+
+@app.command()
+def tracked(url: Url, json: Json = False) -> None:
+    """Print the tracked tables: resource, key, shown and watched columns, what they refer to, rows (estimated), what is wrong.
+
+    Example: dmsjournal tracked --json
+    """
+    with dj.connect(url) as db:
+        print_items(db.tracked(), json, False)
+
+
+def asked(
+    names: list[str],
+    project: str | None,
+    shows: list[str] | None,
+    columns: list[str] | None,
+    keys: list[str] | None,
+    bodies: bool,
+    trust: list[str] | None,
+) -> list[dj.TrackedTable]:
+    """The tables that a command line asks for."""
+    shown, watched = by_table("shows", shows, names), by_table("columns", columns, names)
+    named = by_table("key", keys, names)
+    return [
+        dj.TrackedTable(
+            name,
+            None if project is None else dj.ResourceKey(project, bare(name), "1"),
+            shown.get(name),
+            watched.get(name),
+            named[name][0] if name in named else None,
+            bodies,
+            f"table {name}" in (trust or ()),
+        )
+        for name in names
+    ]
+
+
+def by_table(parameter: str, given: list[str] | None, names: list[str]) -> dict[str, list[str]]:
+    """Values of the form TABLE=NAME,NAME by table. Raises InvalidRequest."""
+    found = {}
+    for text in given or ():
+        table, is_given, columns = text.partition("=")
+        if not is_given or table not in names:
+            raise dj.InvalidRequest(parameter, text, f"write it as TABLE=NAME, with one of the tables {', '.join(names)}")
+        found[table] = [column.strip() for column in columns.split(",")]
+    return found
+
+
+def bare(table: str) -> str:
+    """A table's name without its schema and its quotation marks."""
+    name, is_quoted = "", False
+    for character in table:
+        if character == '"':
+            is_quoted = not is_quoted
+        elif character == "." and not is_quoted:
+            name = ""
+        else:
+            name += character
+    return name

@@ -1,0 +1,1 @@
+"""The demo: its story, and the school district that it makes."""

@@ -1,0 +1,1 @@
+"""Values without input or output: resources, documents, versions, windows and cursors."""

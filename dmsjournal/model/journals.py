@@ -1,0 +1,3 @@
+"""The journals, by the names of their tables."""
+
+JOURNALS = ("DocumentChangeEvent", "IdentityChangeEvent", "KeyChangeEvent", "DocumentDeleteEvent")

@@ -1,0 +1,1 @@
+"""Consumers, prune, partitions, verify and status."""

@@ -1,0 +1,297 @@
+"""Tracking: tables of others, each row of which is a document, and each foreign key between them an edge (docs/dba/track.md)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import sqlalchemy as sa
+
+from dmsjournal.database.database import Database
+from dmsjournal.database.engine import Engine
+from dmsjournal.database.session import Session
+from dmsjournal.errors import InvalidRequest, UnsupportedCapability
+from dmsjournal.model.resources import ResourceKey
+
+OPTION = "tracking"
+BLOCKS = 64  # of 8 kB, whose rows one transaction of a fill takes
+LOCK_TIMEOUT = "5s"
+
+Progress = Callable[[str, str, int, int, int], None]  # table, pass, blocks done, blocks in all, documents made
+
+
+@dataclass(frozen=True, slots=True)
+class TrackedTable:
+    """A table to track: its name with its schema, as SQL has it, and what is not as usual.
+
+    `resource` is (project name, resource name, version); without it the schema's name, the table's, and "1". `shows`: columns that
+    referring rows show besides the key. `columns`: the only ones that are watched. `key`: a unique constraint in place of the
+    primary key. `bodies`: each row is kept as JSON. `trust`: the table's owner is trusted as the installing role is.
+    """
+
+    table: str
+    resource: ResourceKey | None = None
+    shows: Sequence[str] | None = None
+    columns: Sequence[str] | None = None
+    key: str | None = None
+    bodies: bool = False
+    trust: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.table, str) or not self.table.strip():
+            raise InvalidRequest("table", self.table, "name it with its schema, as SQL has it: app.student")
+        for name in ("shows", "columns"):
+            given = getattr(self, name)
+            if given is not None and (isinstance(given, str) or not all(isinstance(column, str) for column in given)):
+                raise InvalidRequest(name, given, "give a list of columns, such as ['name']")
+
+    @classmethod
+    def of(cls, table: sa.Table, **settings: Any) -> TrackedTable:
+        """The table that a SQLAlchemy Table describes; settings are the other fields of a TrackedTable.
+
+        A column whose `info` has {"dmsjournal": "shown"} is shown, one with {"dmsjournal": "unwatched"} is not watched.
+        """
+        quote = sa.create_mock_engine("postgresql+psycopg://", lambda *_: None).dialect.identifier_preparer.quote
+        said = {str(column.name): column.info.get("dmsjournal") for column in table.columns}
+        shown = [name for name, word in said.items() if word == "shown"]
+        watched = [name for name, word in said.items() if word != "unwatched"]
+        found: dict[str, Any] = {"shows": shown or None, "columns": watched if len(watched) < len(said) else None}
+        return cls(f"{quote(table.schema or 'public')}.{quote(table.name)}", **found | settings)
+
+    def binds(self) -> dict[str, object]:
+        """The binds of operate/track."""
+        resource = self.resource
+        return {
+            "table_name": self.table,
+            "project": resource and resource.project_name,
+            "resource": resource and resource.resource_name,
+            "version": "1" if resource is None else resource.resource_version,
+            "shows": None if self.shows is None else list(self.shows),
+            "columns": None if self.columns is None else list(self.columns),
+            "key": self.key,
+            "bodies": self.bodies,
+            "trust": self.trust,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Tracked:
+    """A tracked table: what its rows show, what they refer to, rows as the server estimates them.
+
+    `state` is None, or says what is wrong with it: columns that changed, a trigger that is missing, a fill that is not done.
+    """
+
+    table: str
+    resource: ResourceKey
+    key: tuple[str, ...]
+    shows: tuple[str, ...]
+    columns: tuple[str, ...] | None
+    bodies: bool
+    refers_to: tuple[str, ...]
+    estimated_rows: int
+    is_filled: bool
+    state: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class TrackingPlan:
+    """What tracking a table would do: the table as it would be listed, and the SQL that would run."""
+
+    tracked: Tracked
+    statements: tuple[str, ...]
+
+
+def track(
+    database: Database,
+    tables: Sequence[TrackedTable],
+    *,
+    lock_timeout: str,
+    blocks: int,
+    pause: timedelta,
+    progress: Progress | None,
+) -> list[Tracked]:
+    """See Journal.track."""
+    _check_batches(blocks, pause)
+    _require(database)
+    for table in tables:
+        with database.session() as session:
+            session.execute("operate/track_lock_timeout", lock_timeout=lock_timeout)
+            session.execute("operate/track", **table.binds())
+        _fill(database, table.table, blocks, pause, progress)
+    _fill_rest(database, blocks, pause, progress)
+    return tracked(database)
+
+
+def renew(
+    database: Database, tables: Sequence[str], *, lock_timeout: str, blocks: int, pause: timedelta, progress: Progress | None
+) -> list[Tracked]:
+    """See Journal.renew_tracking."""
+    _check_batches(blocks, pause)
+    _require(database)
+    names = list(tables) or [one.table for one in tracked(database)]
+    for name in names:
+        with database.session() as session:
+            session.execute("operate/track_lock_timeout", lock_timeout=lock_timeout)
+            session.execute("operate/renew_tracking", table_name=name, unseen=False)
+        _fill(database, name, blocks, pause, progress)
+    _fill_rest(database, blocks, pause, progress)
+    return tracked(database)
+
+
+def plan(database: Database, tables: Sequence[TrackedTable]) -> list[TrackingPlan]:
+    """What `track` would do with the tables, in their order; nothing is kept, and no lock on a table of theirs is taken."""
+    _require(database)
+    plans = []
+    with database.session() as session:
+        noted = [session.execute("operate/note_tracked", **table.binds()).scalar_one() for table in tables]
+        listed = {one.table: one for one in _listed(session)}
+        for relation_id in noted:
+            rows = session.execute("operate/tracking_statements", relation_id=relation_id).all()
+            plans.append(TrackingPlan(listed[rows[0].table_name], tuple(row.statement for row in rows)))
+        session.conn.rollback()
+    return plans
+
+
+def untrack(database: Database, table: str, *, keep_documents: bool, lock_timeout: str) -> None:
+    """See Journal.untrack."""
+    _require(database)
+    with database.session() as session:
+        session.execute("operate/track_lock_timeout", lock_timeout=lock_timeout)
+        session.execute("operate/untrack", table_name=table, keep_documents=keep_documents)
+
+
+def tracked(database: Database) -> list[Tracked]:
+    """See Journal.tracked."""
+    if database.engine.NO_TRACKING:
+        raise UnsupportedCapability("tracking tables", database.engine.NO_TRACKING)
+    database.look_for(OPTION)
+    if OPTION not in database.options:
+        return []
+    with database.session() as session:
+        return _listed(session)
+
+
+def tables_of(database: Database, schema: str) -> list[str]:
+    """The tables of a schema that are not tracked yet, each after those that it refers to. Raises InvalidRequest for none."""
+    _require(database)
+    with database.session() as session:
+        rows = session.execute("operate/trackable_tables", schema_name=schema).all()
+    if not rows:
+        raise InvalidRequest("schema", schema, "it has no table that is not tracked yet, or is not there")
+    return _in_order({row.table_name: set(row.refers_to) for row in rows})
+
+
+def script(engine: Engine, tables: Iterable[TrackedTable], lock_timeout: str) -> str:
+    """The SQL that tracks and fills tables, for psql. Raises UnsupportedCapability."""
+    if engine.NO_TRACKING:
+        raise UnsupportedCapability("tracking tables", engine.NO_TRACKING)
+    parts = [engine.SCRIPT_BEGINS]
+    for table in tables:
+        parts += [_in_transaction(engine, lock_timeout, literal_of(engine, "operate/track", table.binds()))]
+        parts += [literal_of(engine, "operate/fill_table", {"table_name": table.table})]
+    return "\n".join(parts) + "\n"
+
+
+def untracking_script(engine: Engine, table: str, lock_timeout: str, *, keep_documents: bool) -> str:
+    """The SQL that untracks a table, for psql. Raises UnsupportedCapability."""
+    if engine.NO_TRACKING:
+        raise UnsupportedCapability("tracking tables", engine.NO_TRACKING)
+    statement = literal_of(engine, "operate/untrack", {"table_name": table, "keep_documents": keep_documents})
+    return "\n".join([engine.SCRIPT_BEGINS, _in_transaction(engine, lock_timeout, statement)]) + "\n"
+
+
+def _in_transaction(engine: Engine, lock_timeout: str, statement: str) -> str:
+    waits = literal_of(engine, "operate/track_lock_timeout", {"lock_timeout": lock_timeout})
+    return "\n".join(["BEGIN;", waits, statement, "COMMIT;"])
+
+
+def statement_of(engine: Engine, name: str, binds: Mapping[str, object]) -> sa.TextClause:
+    """A statement with its binds."""
+    statement = engine.statement(name)
+    assert isinstance(statement, sa.TextClause)
+    values = {key: engine.rows(value) if isinstance(value, list) else value for key, value in binds.items()}
+    return statement.bindparams(*(sa.bindparam(key, value, _TYPES[type(value)]) for key, value in values.items()))
+
+
+_TYPES: dict[type, sa.types.TypeEngine[Any]] = {
+    str: sa.String(),
+    bool: sa.Boolean(),
+    int: sa.BigInteger(),
+    type(None): sa.types.NullType(),
+}
+
+
+def literal_of(engine: Engine, name: str, binds: Mapping[str, object]) -> str:
+    """A statement as SQL, its values written out, with a semicolon at its end."""
+    lines = engine.literal(statement_of(engine, name, binds)).splitlines()
+    return "\n".join(line for line in lines if not line.startswith("--")).rstrip("\n;") + ";"
+
+
+def _require(database: Database) -> None:
+    """Raises UnsupportedCapability unless the database can track tables."""
+    if database.engine.NO_TRACKING:
+        raise UnsupportedCapability("tracking tables", database.engine.NO_TRACKING)
+    database.look_for(OPTION)
+    if OPTION not in database.options:
+        raise UnsupportedCapability("the database has no option tracking", "add it: dmsjournal upgrade --with tracking")
+
+
+def _check_batches(blocks: object, pause: timedelta) -> None:
+    if isinstance(blocks, bool) or not isinstance(blocks, int) or not 1 <= blocks <= 100_000:
+        raise InvalidRequest("blocks", blocks, "give a number from 1 to 100,000")
+    if pause < timedelta(0):
+        raise InvalidRequest("pause", pause, "give a time, 0 or more")
+
+
+def _fill_rest(database: Database, blocks: int, pause: timedelta, progress: Progress | None) -> None:
+    """Fills what else is not filled: tables whose edges have changed because of another one."""
+    for one in tracked(database):
+        if not one.is_filled:
+            _fill(database, one.table, blocks, pause, progress)
+
+
+def _fill(database: Database, table: str, blocks: int, pause: timedelta, progress: Progress | None) -> None:
+    """Fills a table in batches, each in a transaction of its own. A run that is killed goes on where it stopped."""
+    made = 0
+    while True:
+        with database.session() as session:
+            batch = session.execute("operate/fill_tracked", table_name=table, blocks=blocks).first()
+        if batch is None:
+            return
+        made += batch.made
+        if progress is not None:
+            progress(table, getattr(batch, "pass"), batch.done, batch.total, made)
+        time.sleep(pause.total_seconds())
+
+
+def _listed(session: Session) -> list[Tracked]:
+    return [
+        Tracked(
+            row.table_name,
+            ResourceKey(row.project_name, row.resource_name, row.resource_version),
+            tuple(row.key_columns),
+            tuple(row.shown_columns),
+            None if row.watched_columns is None else tuple(row.watched_columns),
+            row.keeps_bodies,
+            tuple(row.refers_to),
+            row.estimated_rows,
+            row.is_filled,
+            row.state,
+        )
+        for row in session.execute("operate/tracked_tables")
+    ]
+
+
+def _in_order(refers_to: dict[str, set[str]]) -> list[str]:
+    """Names, each after those that it refers to; of a circle, the first by name comes first."""
+    ordered: list[str] = []
+    left = {name: others & refers_to.keys() for name, others in refers_to.items()}
+    while left:
+        free = sorted(name for name, others in left.items() if not others & left.keys()) or [min(left)]
+        ordered += free
+        for name in free:
+            del left[name]
+    return ordered

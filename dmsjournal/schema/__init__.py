@@ -1,0 +1,1 @@
+"""What Alembic runs: migrations, options, adoption, and how the installed schema differs from the shipped one."""

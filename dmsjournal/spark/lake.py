@@ -1,0 +1,266 @@
+"""The extract into a lake: what changed after a table's last window as one commit, or all documents as the first one.
+
+A commit shows whole or not at all, also on stores that know no rename; what is killed, at whatever moment, is done again by the
+same command. Source: docs/how-it-works.md, Lakes.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Literal
+from uuid import uuid4
+
+import pyarrow as pa
+import sqlalchemy as sa
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from dmsjournal.errors import CheckpointExpired, InvalidRequest, Unavailable
+from dmsjournal.journal import Journal, connect
+from dmsjournal.model.resources import ResourceKey
+from dmsjournal.model.windows import Window
+from dmsjournal.operate.held_back import HeldBack
+from dmsjournal.read.plan import Plan, SnapshotPlan
+from dmsjournal.spark import lake_files
+from dmsjournal.spark.dataframes import Reading, read
+from dmsjournal.spark.delta_changes import DeltaChanges, LakeSettings, LakeState
+from dmsjournal.spark.extract import EVERYTHING, FILE_SIZE, ExtractRequest, Work, compact, held_back, planned, with_remedy
+from dmsjournal.spark.jobs import Progress, watched
+from dmsjournal.spark.lake_files import DataFile
+from dmsjournal.spark.manifests import Counts
+from dmsjournal.spark.stores import Store, store_of
+from dmsjournal.util.version import VERSION
+
+LakeFormat = Literal["delta"]
+
+# _change_type as Delta's change data feed has it.
+INSERT, UPDATED, DELETE, KEY_BEFORE = "insert", "update_postimage", "delete", "update_preimage"
+_KINDS = {INSERT: "upsert", UPDATED: "upsert", DELETE: "delete", KEY_BEFORE: "key_change"}
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """How far a table has come, `version`, and the window that leads there, both ends inclusive; 0 is the first of all documents.
+
+    `first` is None where nothing was left to do, `is_new` false where the window was there already. `commit`: its number in the
+    table. `rows`, `files`, `bytes`: of this window. `held`: what is written above, and was given to no reader.
+    """
+
+    version: int
+    first: int | None
+    commit: int | None
+    is_new: bool
+    rows: Counts = field(default_factory=Counts)
+    files: int = 0
+    bytes: int = 0
+    held: HeldBack | None = None
+
+
+def extract_to_lake(
+    url: str | sa.URL,
+    target: str | os.PathLike[str],
+    session: Callable[[], SparkSession],
+    asked: ExtractRequest = EVERYTHING,
+    *,
+    format: LakeFormat = "delta",
+    conf: Mapping[str, str] | None = None,
+    resources: Collection[ResourceKey] | None = None,
+    body: bool | None = None,
+    etag: bool | None = None,
+    partition: bool | None = None,
+    events_per_part: int | None = None,
+    file_size: int = FILE_SIZE,
+    progress: Progress | None = None,
+) -> Committed:
+    """Commits the next window of a database's changes to a table in a lake.
+
+    `resources`, `body` (true), `etag` (false) and `partition` by resource (true) are the same in all windows of a table; None
+    takes what the first one had. `conf`: Spark's settings, of which those for stores are heeded. `file_size`: bytes. `session` is
+    called once there is something to read. Raises InvalidRequest, CheckpointExpired, HistoryDiverged, UnsupportedCapability, and
+    Unavailable: another run has committed meanwhile, or the database, the store or Spark went away; safe to run again.
+    Source: docs/how-it-works.md, Lakes.
+    """
+    store = store_of("output", target, conf)
+    table = DeltaChanges(store)
+    with connect(url) as db, with_remedy():
+        state = table.state()
+        settings = settings_for(store, state, resources, body, etag, partition)
+        work = work_of(db, store, state, asked)
+        if not isinstance(work, Work):
+            return work
+        chosen = _chosen(settings)
+        if chosen is not None:
+            planned(db, work, chosen, parts=1)  # an unknown resource is told before Spark starts, which takes its time
+        window = Window(work.first, work.last) if work.kind == "window" else None
+        spark, schema = session(), schema_of(settings)
+        with (
+            read(spark, url, chosen, window, full=window is None, events_per_part=events_per_part) as reading,
+            watched(spark, "writing", progress),
+        ):
+            if reading.plan.last < work.first:  # newest has seemed to fall for a moment
+                return nothing_to_do(db, state)
+            by = "resource" if settings.partition else None
+            files = lake_files.write(
+                compact(reading, rows_of(reading, settings), by), store, schema, by=by, kind="_change_type", size=file_size
+            )
+        try:
+            counts = counted(files)
+            if strange := counts.keys() - {str(resource) for resource in reading.plan.resources}:
+                raise Unavailable(f"rows came of resources that are not in the plan: {', '.join(strange)}", "run it again")
+            if state is not None:
+                with suppress(CheckpointExpired):  # a prune may have come this far since
+                    db.check_history(state.fingerprint)  # nobody has put another database there while it was read
+            reached = LakeState(settings, work.first, db.fingerprint(reading.plan.last))
+            told = {
+                "tool": f"dmsjournal {VERSION}",
+                "attempt": uuid4().hex,
+                "kind": work.kind,
+                "first": work.first,
+                "last": reached.version,
+                "horizon": reading.horizon,
+                "rows": {name: {kind: getattr(each, kind) for kind in Counts.__struct_fields__} for name, each in counts.items()},
+            }
+        except BaseException:
+            lake_files.remove(store, files)
+            raise
+        commit = table.commit(files, schema, reached, told)  # files that may be in the table are not removed any more
+    rows = Counts(*(sum(getattr(each, kind) for each in counts.values()) for kind in Counts.__struct_fields__))
+    return Committed(reached.version, work.first, commit, True, rows, len(files), sum(file.size for file in files))
+
+
+def preview_of_lake(
+    url: str | sa.URL,
+    target: str | os.PathLike[str],
+    asked: ExtractRequest = EVERYTHING,
+    *,
+    conf: Mapping[str, str] | None = None,
+    resources: Collection[ResourceKey] | None = None,
+    events_per_part: int | None = None,
+) -> Plan | SnapshotPlan | None:
+    """The plan of the window that extract_to_lake would commit now; None where nothing is left to do. Needs no Spark."""
+    store = store_of("output", target, conf)
+    state = DeltaChanges(store).state()
+    with connect(url) as db, with_remedy():
+        settings = settings_for(store, state, resources, None, None, None)
+        work = work_of(db, store, state, asked)
+        return planned(db, work, _chosen(settings), events_per_part) if isinstance(work, Work) else None
+
+
+def settings_for(
+    store: Store,
+    state: LakeState | None,
+    resources: Collection[ResourceKey] | None,
+    body: bool | None,
+    etag: bool | None,
+    partition: bool | None,
+) -> LakeSettings:
+    """The settings of a table: those that it has, or those that it begins with. Raises InvalidRequest where they differ."""
+    names = None if resources is None else tuple(sorted({str(resource) for resource in resources}))
+    if names == ():
+        raise InvalidRequest("resources", [], "name one or more, or none for all")
+    if state is None:
+        return LakeSettings(names, body is not False, etag is True, partition is not False)
+    for parameter, value in (("resources", names), ("body", body), ("etag", etag), ("partition", partition)):
+        if value is not None and value != (had := getattr(state.settings, parameter)):
+            shown = list(had) if isinstance(had, tuple) else had
+            raise InvalidRequest(parameter, value, f"{store} was begun with {shown}: leave it out, or name a new table")
+    return state.settings
+
+
+def work_of(db: Journal, store: Store, state: LakeState | None, asked: ExtractRequest) -> Work | Committed:
+    """The window to commit, or what is there already. Raises as extract_to_lake does."""
+    newest = db.versions().newest
+    for parameter, version in (("min", asked.min), ("max", asked.max)):
+        if version is not None and version > newest:
+            raise InvalidRequest(parameter, version, f"newest is {newest}: above it writers may not have finished")
+    if state is None:
+        if asked.min is not None:
+            return Work("window", asked.min, newest if asked.max is None else asked.max)
+        if asked.from_checkpoint or asked.max is not None:
+            raise InvalidRequest("output", str(store), "it is no table yet: begin with a full extract")
+        return Work("full", 0, newest)
+    db.check_history(state.fingerprint)
+    last = newest if asked.max is None else asked.max
+    if asked.full or asked.min is not None:
+        wanted = 0 if asked.full else asked.min
+        if wanted == state.first and (asked.full or asked.max in (None, state.version)):
+            return Committed(state.version, state.first, None, False)
+        if asked.full:
+            raise InvalidRequest("output", str(store), f"it has come to {state.version} already: name a new table")
+        if wanted != state.version + 1:
+            remedy = f"{store} has come to {state.version}, so its next window begins at {state.version + 1}"
+            raise InvalidRequest("min", asked.min, remedy)
+    return Work("window", state.version + 1, last) if last > state.version else nothing_to_do(db, state)
+
+
+def nothing_to_do(db: Journal, state: LakeState | None) -> Committed:
+    """What is told where nothing has happened since."""
+    return Committed(0 if state is None else state.version, None, None, False, held=held_back(db))
+
+
+def counted(files: Sequence[DataFile]) -> dict[str, Counts]:
+    """The rows of a window by resource and type, by the words of an extract."""
+    found: dict[str, Counter[str]] = {}
+    for file in files:
+        for resource, kinds in file.kinds.items():
+            for kind, rows in kinds.items():
+                found.setdefault(resource, Counter())[_KINDS[kind]] += rows
+    return {name: Counts(**found[name]) for name in sorted(found)}
+
+
+def schema_of(settings: LakeSettings) -> pa.Schema:
+    """The columns of a table of changes."""
+    time = pa.timestamp("us", tz="UTC")
+    columns = [("_change_type", pa.string()), ("_commit_version", pa.int64()), ("_commit_timestamp", time)]
+    columns += [("project", pa.string()), ("resource", pa.string()), ("document_id", pa.int64()), ("document_uuid", pa.string())]
+    columns += [("key_values", pa.string()), ("new_key_values", pa.string())]
+    columns += [("body", pa.string())] * settings.body
+    columns += [("etag", pa.string()), ("last_modified", time)] if settings.etag else []
+    return pa.schema(columns)
+
+
+def rows_of(reading: Reading, settings: LakeSettings) -> DataFrame:
+    """All rows of a window in one frame: they are written in one go."""
+    changes = reading.changes(body=settings.body, derived=settings.etag)
+    if not isinstance(reading.plan, Plan):  # what is read in full has neither deletes nor key changes
+        return _typed(reading, changes, INSERT, settings, {"key_values": "key_values"})
+    frames = [
+        _typed(reading, changes, UPDATED, settings, {"key_values": "key_values"}),
+        _typed(reading, reading.deletes(), DELETE, settings, {"key_values": "key_values"}),
+        _typed(
+            reading,
+            reading.key_changes(),
+            KEY_BEFORE,
+            settings,
+            {"key_values": "old_key_values", "new_key_values": "new_key_values"},
+        ),
+    ]
+    return frames[0].unionByName(frames[1]).unionByName(frames[2])
+
+
+def _typed(reading: Reading, frame: DataFrame, change_type: str, settings: LakeSettings, keys: Mapping[str, str]) -> DataFrame:
+    given: dict[str, Column] = {
+        "_change_type": F.lit(change_type),
+        "_commit_version": F.col("change_version"),
+        "_commit_timestamp": F.col("committed_at"),
+        "project": reading.project(),
+        "resource": reading.resource(),
+    } | {name: F.col(source) for name, source in keys.items()}
+    kinds = {"int64": "bigint", "string": "string"}
+    chosen = []
+    for column in schema_of(settings):
+        if column.name in given:
+            chosen.append(given[column.name].alias(column.name))
+        elif column.name in frame.columns and column.name != "new_key_values":
+            chosen.append(F.col(column.name))
+        else:
+            chosen.append(F.lit(None).cast(kinds.get(str(column.type), "timestamp")).alias(column.name))
+    return frame.select(chosen)
+
+
+def _chosen(settings: LakeSettings) -> list[ResourceKey] | None:
+    return None if settings.resources is None else [ResourceKey.parse(name) for name in settings.resources]

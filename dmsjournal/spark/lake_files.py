@@ -1,0 +1,219 @@
+"""Rows as Parquet files of a lake's table: tasks write them under names that no other attempt has, and tell the driver of them.
+
+Nothing shows before the driver commits them. What an attempt that failed has written nobody is told of: a vacuum of the table takes
+it away. Source: docs/how-it-works.md, Lakes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import uuid4
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame
+
+from dmsjournal.errors import Unavailable
+from dmsjournal.spark.stores import Store
+
+_GROUP = 32 * 2**20  # bytes in memory that become one row group
+_HELD = 4 * _GROUP  # bytes in memory in all, of a task that writes several files
+_SETTINGS = {"spark.sql.execution.arrow.maxRecordsPerBatch": "4096", "spark.sql.adaptive.enabled": "true"}
+_TOLD = pa.schema([("told", pa.string())])
+_STATISTICS = ("_change_type", "_commit_version", "_commit_timestamp", "resource", "document_id", "change_version", "committed_at")
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """A file that a task has written: its path in the table, the value that all its rows have in the column of partitions (None:
+    there is no such column), bytes, rows, rows by the value of a column, and Delta's statistics."""
+
+    path: str
+    partition: str | None
+    size: int
+    rows: int
+    kinds: dict[str, dict[str, int]]
+    statistics: dict[str, Any]
+
+
+def write(frame: DataFrame, store: Store, schema: pa.Schema, *, by: str | None, kind: str | None, size: int) -> list[DataFile]:
+    """Writes the rows of a frame, each file with rows of one value of the column `by`, or with any; of about `size` bytes.
+
+    `kind`: the column by whose values the rows are counted. Raises Unavailable where this process does not find the files.
+    """
+    spark = frame.sparkSession
+    # Where a frame asks Spark to balance its tasks, each gets about a file; its rows are larger there than in Parquet.
+    settings = _SETTINGS | {"spark.sql.adaptive.advisoryPartitionSizeInBytes": str(2 * size)}
+    before = {name: spark.conf.get(name, None) for name in settings}
+    if store.folder is not None:
+        store.folder.mkdir(parents=True, exist_ok=True)
+    task = _Task(store, schema, by, kind, size)
+    try:
+        for name, value in settings.items():
+            spark.conf.set(name, value)
+        told = [row.told for row in frame.select(*schema.names).mapInArrow(task, "told string").collect()]
+    finally:
+        for name, had in before.items():
+            spark.conf.unset(name) if had is None else spark.conf.set(name, had)
+    files = [DataFile(**json.loads(each)) for each in told]
+    _refuse_unseen(store, files)
+    return files
+
+
+def remove(store: Store, files: Sequence[DataFile]) -> None:
+    """Removes files that were not committed, as far as that can be done."""
+    with suppress(Exception):
+        there = store.files()
+        for file in files:
+            with suppress(OSError):
+                there.delete_file(file.path)
+
+
+def _refuse_unseen(store: Store, files: Sequence[DataFile]) -> None:
+    """On a disk of its own a worker writes where nobody else looks."""
+    if (folder := store.folder) is None:
+        return
+    for file in files:
+        path = folder / file.path
+        if not path.is_file() or path.stat().st_size != file.size:
+            raise Unavailable(f"Spark has written {file.path}, and {folder} lacks it", "name a folder that all workers share")
+
+
+class _Task:
+    """What a task does with its rows. It goes to the executors, which have Python and this package."""
+
+    def __init__(self, store: Store, schema: pa.Schema, by: str | None, kind: str | None, size: int) -> None:
+        self._store, self._schema, self._by, self._kind, self._size = store, schema, by, kind, size
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        open_files: dict[str | None, _File] = {}
+        done: list[_File] = []
+        there = self._store.files()
+        try:
+            for batch in batches:
+                for value, rows in self._parts(batch):
+                    if value not in open_files:
+                        open_files[value] = _File(there, value, self._written(), self._kind)
+                    file = open_files[value]
+                    file.add(rows)
+                    if file.written >= self._size:
+                        done.append(open_files.pop(value))
+                        done[-1].close()
+                while sum(file.held for file in open_files.values()) > _HELD:
+                    max(open_files.values(), key=lambda file: file.held).flush()
+            for value in [*open_files]:
+                done.append(open_files.pop(value))
+                done[-1].close()
+        except BaseException:
+            for file in [*done, *open_files.values()]:
+                file.give_up()
+            raise
+        if done:
+            yield pa.record_batch({"told": [json.dumps(file.told()) for file in done]}, schema=_TOLD)
+
+    def _written(self) -> pa.Schema:
+        return pa.schema([field for field in self._schema if field.name != self._by])
+
+    def _parts(self, batch: pa.RecordBatch) -> Iterator[tuple[str | None, pa.Table]]:
+        """The rows of a batch by their value of the column of partitions."""
+        rows = pa.Table.from_batches([batch]).select(self._schema.names).cast(self._schema)
+        if self._by is None:
+            yield None, rows
+            return
+        values, rows = rows[self._by], rows.drop_columns([self._by])
+        for value in pc.unique(values):
+            yield value.as_py(), rows.filter(pc.equal(values, value))
+
+
+class _File:
+    """A file that a task writes, with what is still in memory of it."""
+
+    def __init__(self, there: Any, partition: str | None, schema: pa.Schema, kind: str | None) -> None:
+        self._there, self._partition, self._kind = there, partition, kind
+        self.path = f"part-{uuid4()}.zstd.parquet"
+        self._stream = there.open_output_stream(self.path)
+        self._writer = pq.ParquetWriter(self._stream, schema, compression="zstd")
+        self._lots: list[pa.Table] = []
+        self.held, self.rows = 0, 0
+        self._kinds: dict[str, Counter[str]] = {}
+
+    @property
+    def written(self) -> int:
+        return int(self._stream.tell())
+
+    def add(self, rows: pa.Table) -> None:
+        if self._kind is not None and "resource" in rows.column_names:
+            for group in rows.group_by(["resource", self._kind]).aggregate([([], "count_all")]).to_pylist():
+                self._kinds.setdefault(group["resource"], Counter())[group[self._kind]] += group["count_all"]
+        elif self._kind is not None:
+            for group in pc.value_counts(rows[self._kind]).to_pylist():
+                self._kinds.setdefault(str(self._partition), Counter())[group["values"]] += group["counts"]
+        self._lots.append(rows)
+        self.rows += rows.num_rows
+        self.held += rows.nbytes
+        if self.held >= _GROUP:
+            self.flush()
+
+    def flush(self) -> None:
+        if self._lots:
+            lots = pa.concat_tables(self._lots)
+            self._writer.write_table(lots, row_group_size=max(1, lots.num_rows))
+        self._lots, self.held = [], 0
+
+    def close(self) -> None:
+        self.flush()
+        self._writer.close()
+        self._stream.close()
+        self._statistics = _statistics(pq.read_metadata(self._there.open_input_file(self.path)))
+        self._size = int(self._there.get_file_info(self.path).size)
+
+    def give_up(self) -> None:
+        with suppress(Exception):
+            self._writer.close()
+        with suppress(Exception):
+            self._stream.close()
+        with suppress(Exception):
+            self._there.delete_file(self.path)
+
+    def told(self) -> dict[str, Any]:
+        kinds = {resource: dict(counts) for resource, counts in self._kinds.items()}
+        return {
+            "path": self.path,
+            "partition": self._partition,
+            "size": self._size,
+            "rows": self.rows,
+            "kinds": kinds,
+            "statistics": self._statistics,
+        }
+
+
+def _statistics(metadata: Any) -> dict[str, Any]:
+    """Delta's statistics of a file, by which readers pass over it, of the columns that are short."""
+    found: dict[str, Any] = {"numRecords": metadata.num_rows, "minValues": {}, "maxValues": {}, "nullCount": {}}
+    names = [metadata.schema.column(number).name for number in range(metadata.num_columns)]
+    for number, name in enumerate(names):
+        groups = [metadata.row_group(group).column(number).statistics for group in range(metadata.num_row_groups)]
+        if name not in _STATISTICS or not groups or any(each is None or not each.has_min_max for each in groups):
+            continue
+        found["minValues"][name] = _told(min(each.min for each in groups), up=False)
+        found["maxValues"][name] = _told(max(each.max for each in groups), up=True)
+        found["nullCount"][name] = sum(each.null_count or 0 for each in groups)
+    return found
+
+
+def _told(value: Any, up: bool) -> Any:
+    """A value as Delta's statistics have it: a time in milliseconds, the highest rounded up."""
+    if not isinstance(value, datetime):
+        return value
+    value = value.astimezone(UTC)
+    below = value.replace(microsecond=value.microsecond // 1000 * 1000)
+    if up and below < value:
+        below += timedelta(milliseconds=1)
+    return below.isoformat(timespec="milliseconds").replace("+00:00", "Z")

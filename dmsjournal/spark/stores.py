@@ -1,0 +1,106 @@
+"""Where a lake's table is kept: a folder, or a store that is named by a URL, and what the way to it needs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlparse
+
+import pyarrow.fs
+
+from dmsjournal.errors import InvalidRequest, UnsupportedCapability
+from dmsjournal.spark.folders import folder_of
+from dmsjournal.util.files import URL
+
+_SCHEMES = {"s3": "s3", "s3a": "s3", "s3n": "s3", "gs": "gs", "gcs": "gs", "abfs": "abfss", "abfss": "abfss", "az": "az"}
+_OTHERS = ("hdfs",)
+
+# Settings as Spark takes them (`--conf`), and the words of the library that writes the table (object_store).
+_CONF = {
+    "spark.hadoop.fs.s3a.access.key": "aws_access_key_id",
+    "spark.hadoop.fs.s3a.secret.key": "aws_secret_access_key",
+    "spark.hadoop.fs.s3a.session.token": "aws_session_token",
+    "spark.hadoop.fs.s3a.endpoint": "aws_endpoint_url",
+    "spark.hadoop.fs.s3a.endpoint.region": "aws_region",
+    "spark.hadoop.google.cloud.auth.service.account.json.keyfile": "google_service_account",
+}
+_AZURE_KEY = "spark.hadoop.fs.azure.account.key."
+_ENVIRONMENT = (  # Spark, too, hands the driver's credentials for S3 on to its tasks
+    "AWS_ACCESS_KEY_ID",
+    "AWS_SECRET_ACCESS_KEY",
+    "AWS_SESSION_TOKEN",
+    "AWS_REGION",
+    "AWS_DEFAULT_REGION",
+    "AWS_ENDPOINT_URL",
+    "AZURE_STORAGE_ACCOUNT_NAME",
+    "AZURE_STORAGE_ACCOUNT_KEY",
+    "AZURE_STORAGE_SAS_TOKEN",
+    "GOOGLE_SERVICE_ACCOUNT",
+)
+
+
+@dataclass(frozen=True)
+class Store:
+    """The place of a table: its URL, or its absolute path. A plain value, which goes to Spark's tasks. `options` hold secrets."""
+
+    uri: str
+    options: dict[str, str] = field(default_factory=dict, repr=False)
+
+    def __str__(self) -> str:
+        return self.uri
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder of this machine that it is; None for another store."""
+        return None if URL.match(self.uri) else Path(self.uri)
+
+    def files(self) -> pyarrow.fs.FileSystem:
+        """Its files, by paths that are relative to it."""
+        handler: Any = _handler()(self.uri, self.options)
+        return pyarrow.fs.PyFileSystem(handler)
+
+
+def store_of(parameter: str, target: str | os.PathLike[str], conf: Mapping[str, str] | None = None) -> Store:
+    """The store that a path or a URL names. `conf`: Spark's settings, of which those for stores are heeded.
+
+    Raises InvalidRequest, and UnsupportedCapability for a scheme that is not known.
+    """
+    text = os.fspath(target)
+    scheme = urlparse(text).scheme.lower() if URL.match(text) else "file"
+    if scheme == "file":
+        return Store(str(folder_of(parameter, text)))
+    if scheme not in _SCHEMES and scheme not in _OTHERS:
+        known = ", ".join(f"{each}://" for each in ("s3a", "gs", "abfss", "hdfs"))
+        raise UnsupportedCapability(f"{scheme}:// for {parameter}", f"name a folder, or one of {known}")
+    if not urlparse(text).netloc:
+        raise InvalidRequest(parameter, text, f"name the bucket or the host: {scheme}://bucket/folder")
+    written = _SCHEMES.get(scheme, scheme) + text[len(scheme) :].rstrip("/")
+    return Store(written, _options(conf or {}))
+
+
+def _options(conf: Mapping[str, str]) -> dict[str, str]:
+    options = {name.lower(): os.environ[name] for name in _ENVIRONMENT if os.environ.get(name)}
+    options |= {word: conf[name] for name, word in _CONF.items() if conf.get(name)}
+    for name, value in conf.items():
+        if name.startswith(_AZURE_KEY):
+            options |= {"azure_storage_account_name": name[len(_AZURE_KEY) :].split(".")[0], "azure_storage_account_key": value}
+    endpoint = options.get("aws_endpoint_url", "")
+    if endpoint and "://" not in endpoint:
+        is_plain = conf.get("spark.hadoop.fs.s3a.connection.ssl.enabled", "true").lower() == "false"
+        endpoint = options["aws_endpoint_url"] = f"http{'' if is_plain else 's'}://{endpoint}"
+    if endpoint.startswith("http://"):
+        options["aws_allow_http"] = "true"
+    if endpoint and "aws_region" not in options and "aws_default_region" not in options:
+        options["aws_region"] = "us-east-1"  # a server of one's own takes any
+    return options
+
+
+def _handler() -> Any:
+    try:
+        from deltalake.fs import DeltaStorageHandler
+    except ImportError as error:
+        raise UnsupportedCapability("a lake without the package deltalake", "pip install 'dmsjournal[delta]'") from error
+    return DeltaStorageHandler

@@ -1,0 +1,1 @@
+"""Documents by key, in one transaction; a file of JSON lines."""

@@ -1,2 +1,0 @@
--- sql/postgres/adopting/finish.sql: the adoption is over. In the transaction that lets readers in.
-DROP TABLE dms.Adoption;

@@ -1,0 +1,26 @@
+-- sql/postgres/functions/check_tracking.v1.sql: what is wrong with the tracking of a table: an object that is missing or not as tracking_of.v1.sql has it,
+-- columns that changed since, a table that is gone, a fill that has not come to its end. Reads the catalog alone, with the installing role's rights.
+CREATE FUNCTION dms.check_tracking() RETURNS TABLE (code text, table_name text, name text)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET row_security = off AS $$
+    SELECT 'tracking-altered', t.TableName, format('%s %s%s %s', o.kind, o.name, CASE WHEN o.kind = 'trigger' THEN ' on ' || o.relation::regclass ELSE '' END,
+                                                  dms.tracked_state(o.kind, o.name, o.relation, o.type, o.source))
+    FROM dms.TrackedTable AS t CROSS JOIN LATERAL dms.tracking_of(t.TrackedTableId) AS o
+    WHERE dms.tracked_state(o.kind, o.name, o.relation, o.type, o.source) <> 'ok'
+    UNION ALL
+    SELECT 'tracked-table-gone', t.TableName, CASE WHEN dms.tracked_relation(t.TrackedTableId) IS NULL THEN 'the table is gone' ELSE 'its key is gone' END
+    FROM dms.TrackedTable AS t WHERE NOT EXISTS (SELECT FROM dms.tracked_key(t.TrackedTableId))
+    UNION ALL
+    SELECT 'tracking-outdated', t.TableName,
+           format('column %s %s', coalesce(c.name, c.name_before), CASE WHEN c.name_before IS NULL THEN 'is new' WHEN c.name IS NULL THEN 'is gone'
+               WHEN c.name <> c.name_before THEN 'was ' || c.name_before ELSE 'was of type ' || c.type_before END)
+    FROM dms.TrackedTable AS t
+    CROSS JOIN LATERAL (
+        SELECT was.value ->> 1 AS name_before, was.value ->> 2 AS type_before, now.value ->> 1 AS name, now.value ->> 2 AS type
+        FROM jsonb_array_elements(t.AllColumns) AS was
+        FULL JOIN jsonb_array_elements(dms.tracked_columns(dms.tracked_relation(t.TrackedTableId))) AS now ON now.value -> 0 = was.value -> 0) AS c
+    WHERE dms.tracked_relation(t.TrackedTableId) = t.RelationId AND (c.name_before, c.type_before) IS DISTINCT FROM (c.name, c.type)
+    UNION ALL
+    SELECT 'tracking-unfilled', t.TableName, 'its fill has not come to its end' FROM dms.TrackedTable AS t WHERE t.FilledAt IS NULL
+$$;
+REVOKE EXECUTE ON FUNCTION dms.check_tracking() FROM PUBLIC;
+-- drop: DROP FUNCTION dms.check_tracking();

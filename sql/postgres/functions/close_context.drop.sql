@@ -1,2 +1,0 @@
--- sql/postgres/functions/close_context.drop.sql
-DROP FUNCTION dms.close_context();

@@ -1,2 +1,0 @@
--- sql/postgres/functions/enter_change.drop.sql
-DROP FUNCTION dms.enter_change();

@@ -1,2 +1,0 @@
--- sql/postgres/functions/enter_statement.drop.sql
-DROP FUNCTION dms.enter_statement();

@@ -1,2 +1,0 @@
--- sql/postgres/functions/held_floors.drop.sql
-DROP FUNCTION dms.held_floors();

@@ -1,2 +1,0 @@
--- sql/postgres/functions/horizon.drop.sql
-DROP FUNCTION dms.horizon();

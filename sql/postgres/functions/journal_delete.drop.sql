@@ -1,2 +1,0 @@
--- sql/postgres/functions/journal_delete.drop.sql
-DROP FUNCTION dms.journal_delete();

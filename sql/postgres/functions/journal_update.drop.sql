@@ -1,2 +1,0 @@
--- sql/postgres/functions/journal_update.drop.sql
-DROP FUNCTION dms.journal_update();

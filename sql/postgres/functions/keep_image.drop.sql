@@ -1,2 +1,0 @@
--- sql/postgres/functions/keep_image.drop.sql
-DROP FUNCTION dms.keep_image();

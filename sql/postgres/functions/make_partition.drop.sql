@@ -1,2 +1,0 @@
--- sql/postgres/functions/make_partition.drop.sql
-DROP FUNCTION dms.make_partition(text, text);

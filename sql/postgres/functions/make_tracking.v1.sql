@@ -1,0 +1,43 @@
+-- sql/postgres/functions/make_tracking.v1.sql: makes what tracking a table is made of (tracking_of.v1.sql) as it should be now; nothing is touched
+-- that is so already, since a trigger that is made waits for every writer of its table.
+CREATE FUNCTION dms.make_tracking(tracked_id smallint) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET row_security = off AS $$
+DECLARE
+    object record;
+    found  text;
+BEGIN
+    FOR object IN
+        SELECT t.tgname, format('%I.%I', n.nspname, c.relname) AS target
+        FROM pg_trigger AS t JOIN pg_class AS c ON c.oid = t.tgrelid JOIN pg_namespace AS n ON n.oid = c.relnamespace
+        WHERE t.tgname ~ ('^zz_dmsjournal_' || tracked_id || '_[a-z]+$') AND t.tgparentid = 0
+          AND NOT EXISTS (SELECT FROM dms.tracking_of(tracked_id) AS o WHERE o.kind = 'trigger' AND o.relation = t.tgrelid AND o.name = t.tgname)
+    LOOP
+        EXECUTE format('DROP TRIGGER %I ON %s', object.tgname, object.target);
+    END LOOP;
+    FOR object IN SELECT * FROM dms.tracking_of(tracked_id) LOOP
+        IF object.kind = 'view' THEN
+            found := dms.tracked_state(object.kind, object.name, object.relation, object.type, object.source);
+            IF found <> 'ok' THEN
+                EXECUTE format('DROP VIEW IF EXISTS dms.%I', object.name);
+                EXECUTE object.statement;
+                EXECUTE format('COMMENT ON VIEW dms.%I IS ''dmsjournal: a tracked table''', object.name);
+            END IF;
+        ELSIF object.kind = 'function' THEN
+            EXECUTE object.statement;
+            FOR found IN SELECT p.oid::regprocedure::text FROM pg_proc AS p WHERE p.pronamespace = 'dms'::regnamespace AND p.proname = object.name LOOP
+                EXECUTE format('REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC', found);
+                EXECUTE format('COMMENT ON FUNCTION %s IS ''dmsjournal: of a tracked table''', found);
+            END LOOP;
+        ELSIF dms.tracked_state(object.kind, object.name, object.relation, object.type, object.source) <> 'ok' THEN
+            EXECUTE object.statement;
+        END IF;
+    END LOOP;
+    UPDATE dms.TrackedTable AS t
+    SET RelationId = c.oid, TableName = format('%I.%I', n.nspname, c.relname), AllColumns = dms.tracked_columns(c.oid),
+        Properties = CASE WHEN cardinality(t.Properties) = (SELECT count(*) FROM dms.tracked_key(tracked_id)) THEN t.Properties
+                          ELSE ARRAY(SELECT k.name FROM dms.tracked_key(tracked_id) AS k ORDER BY k.place) END
+    FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+    WHERE t.TrackedTableId = tracked_id AND c.oid = dms.tracked_relation(tracked_id);
+END $$;
+REVOKE EXECUTE ON FUNCTION dms.make_tracking(smallint) FROM PUBLIC;
+-- drop: DROP FUNCTION dms.make_tracking(smallint);

@@ -1,2 +1,0 @@
--- sql/postgres/functions/note_context.drop.sql
-DROP FUNCTION dms.note_context();

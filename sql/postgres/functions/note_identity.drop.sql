@@ -1,2 +1,0 @@
--- sql/postgres/functions/note_identity.drop.sql
-DROP FUNCTION dms.note_identity();

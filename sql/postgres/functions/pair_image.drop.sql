@@ -1,2 +1,0 @@
--- sql/postgres/functions/pair_image.drop.sql
-DROP FUNCTION dms.pair_image();

@@ -1,2 +1,0 @@
--- sql/postgres/functions/pieces_of.drop.sql
-DROP FUNCTION dms.pieces_of(text, text, bigint);

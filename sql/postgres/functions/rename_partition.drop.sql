@@ -1,2 +1,0 @@
--- sql/postgres/functions/rename_partition.drop.sql
-DROP FUNCTION dms.rename_partition(text, text);

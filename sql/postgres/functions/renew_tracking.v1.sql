@@ -1,0 +1,34 @@
+-- sql/postgres/functions/renew_tracking.v1.sql: takes in what has changed about a tracked table: columns, its name, its partitions, foreign keys, and
+-- what was dropped or disabled. A column of `shows` or `columns` that has another name now is found by its number. Rows that came meanwhile past the triggers are
+-- taken in by the fill that follows (fill_tracked).
+-- unseen: rows may have changed past the triggers, so the fill stamps every document. It also does where a trigger was missing or off.
+CREATE FUNCTION dms.renew_tracking(table_name text, unseen boolean DEFAULT false) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET row_security = off AS $$
+DECLARE
+    tracked_id smallint := dms.tracked_id(table_name);
+    neighbour  smallint;
+    seen       boolean;
+BEGIN
+    PERFORM dms.begin_tracking();
+    IF dms.tracked_relation(tracked_id) IS NULL THEN
+        RAISE EXCEPTION 'table % is not there any more', table_name
+            USING ERRCODE = 'DJ004', HINT = 'Run dmsjournal untrack with it: its documents go, and their tombstones say so.';
+    END IF;
+    UPDATE dms.TrackedTable AS t
+    SET ShownColumns = dms.renamed_columns(t.ShownColumns, t.AllColumns, dms.tracked_relation(tracked_id)),
+        WatchedColumns = dms.renamed_columns(t.WatchedColumns, t.AllColumns, dms.tracked_relation(tracked_id))
+    WHERE t.TrackedTableId = tracked_id;
+    PERFORM dms.check_trackable(dms.tracked_relation(tracked_id), (SELECT t.KeyName FROM dms.TrackedTable AS t WHERE t.TrackedTableId = tracked_id), true);
+    -- What a table lost while a trigger was gone or off, or in a partition that had none, nobody saw: all of its documents are stamped.
+    seen := NOT EXISTS (SELECT FROM dms.tracking_of(tracked_id) AS o
+                        WHERE o.kind = 'trigger' AND dms.tracked_state(o.kind, o.name, o.relation, o.type, o.source) <> 'ok');
+    PERFORM dms.make_tracking(tracked_id);
+    FOREACH neighbour IN ARRAY dms.tracked_neighbours(tracked_id) LOOP
+        PERFORM dms.make_tracking(neighbour);
+    END LOOP;
+    UPDATE dms.TrackedTable AS t
+    SET FilledAt = NULL, FilledBlocks = 0, FilledRows = 0, FilledDocument = NULL, IsLinked = false, IsCurrent = t.IsCurrent AND seen AND NOT unseen
+    WHERE t.TrackedTableId = tracked_id;
+END $$;
+REVOKE EXECUTE ON FUNCTION dms.renew_tracking(text, boolean) FROM PUBLIC;
+-- drop: DROP FUNCTION dms.renew_tracking(text, boolean);

@@ -1,2 +1,0 @@
--- sql/postgres/functions/stamp_insert.drop.sql
-DROP FUNCTION dms.stamp_insert();

@@ -1,0 +1,30 @@
+-- sql/postgres/functions/tracked_bodies.v1.sql: the rows of tracked tables as JSON, as they are now, by the ids of their documents. It runs with its caller's
+-- rights: who reads bodies needs SELECT on the tables.
+CREATE FUNCTION dms.tracked_bodies(ids bigint[]) RETURNS TABLE (DocumentId bigint, Body jsonb)
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET row_security = off
+SET TimeZone = 'UTC' SET DateStyle = 'ISO, YMD' SET IntervalStyle = 'postgres' SET extra_float_digits = 1 SET bytea_output = 'hex' SET lc_monetary = 'C' AS $$
+DECLARE
+    tracked smallint;
+BEGIN
+    FOR tracked IN
+        SELECT t.TrackedTableId FROM dms.TrackedTable AS t
+        WHERE t.ResourceKeyId IN (SELECT d.ResourceKeyId FROM dms.Document AS d WHERE d.DocumentId = ANY (ids)) ORDER BY 1
+    LOOP
+        RETURN QUERY EXECUTE dms.tracked_body_query(tracked) USING ids;
+    END LOOP;
+END $$;
+REVOKE EXECUTE ON FUNCTION dms.tracked_bodies(bigint[]) FROM PUBLIC;
+DO $do$
+DECLARE
+    granted record;
+BEGIN
+    FOR granted IN  -- who reads the documents may list and check tracked tables, and ask for bodies
+        SELECT DISTINCT CASE WHEN acl.grantee = 0 THEN 'PUBLIC' ELSE acl.grantee::regrole::text END AS role
+        FROM pg_class AS c CROSS JOIN LATERAL aclexplode(c.relacl) AS acl
+        WHERE c.oid = 'dms.DocumentCache'::regclass AND acl.privilege_type = 'SELECT' AND acl.grantee <> c.relowner
+    LOOP
+        EXECUTE format('GRANT EXECUTE ON FUNCTION dms.tracked_bodies(bigint[]), dms.tracked_body_query(smallint), dms.tracked_tables(), dms.check_tracking(), '
+                       'dms.check_tracked_rows(text, bigint, bigint), dms.check_tracked_documents(text, bigint) TO %s', granted.role);
+    END LOOP;
+END $do$;
+-- drop: DROP FUNCTION dms.tracked_bodies(bigint[]);

@@ -1,0 +1,18 @@
+-- sql/postgres/functions/tracked_id.v1.sql: the id of a tracked table, by the name that it has now, or had when it was last looked at.
+CREATE FUNCTION dms.tracked_id(table_name text) RETURNS smallint
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    found smallint;
+BEGIN
+    SELECT t.TrackedTableId INTO found FROM dms.TrackedTable AS t
+    WHERE dms.tracked_relation(t.TrackedTableId) = to_regclass(table_name) OR t.TableName = table_name
+    ORDER BY dms.tracked_relation(t.TrackedTableId) = to_regclass(table_name) DESC NULLS LAST LIMIT 1;
+    IF found IS NULL THEN
+        RAISE EXCEPTION 'table % is not tracked', table_name
+            USING ERRCODE = 'DJ004', HINT = coalesce('Tracked are ' || (SELECT string_agg(t.TableName, ', ' ORDER BY t.TableName) FROM dms.TrackedTable AS t) || '.',
+                                                     'No table is tracked.');
+    END IF;
+    RETURN found;
+END $$;
+REVOKE EXECUTE ON FUNCTION dms.tracked_id(text) FROM PUBLIC;
+-- drop: DROP FUNCTION dms.tracked_id(text);

@@ -1,0 +1,31 @@
+-- sql/postgres/functions/tracked_references.v1.sql: the foreign keys between tracked tables, each once: from a tracked table (parent) to a tracked
+-- table (child), also one to a part of it. `matches` is SQL that compares the child's columns (s) with the parent's (r).
+-- is_late: the referred row may come after the row that refers to it, since the constraint is deferrable, not valid or not enforced.
+CREATE FUNCTION dms.tracked_references()
+RETURNS TABLE (constraint_id oid, name name, parent_id smallint, child_id smallint, parent_columns name[], child_columns name[], matches text,
+               is_late boolean, is_identity boolean)
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    WITH tracked AS MATERIALIZED (
+        SELECT t.TrackedTableId AS id, dms.tracked_relation(t.TrackedTableId) AS relation FROM dms.TrackedTable AS t
+    )
+    SELECT con.oid, con.conname, parent.id, child.id, 
+           ARRAY(SELECT a.attname FROM unnest(con.conkey) WITH ORDINALITY AS k (number, ordinality)
+                 JOIN pg_attribute AS a ON a.attrelid = con.conrelid AND a.attnum = k.number ORDER BY k.ordinality),
+           ARRAY(SELECT a.attname FROM unnest(con.confkey) WITH ORDINALITY AS k (number, ordinality)
+                 JOIN pg_attribute AS a ON a.attrelid = con.confrelid AND a.attnum = k.number ORDER BY k.ordinality),
+           (SELECT string_agg(format('s.%I OPERATOR(%I.%s) r.%I', target.attname, n.nspname, o.oprname, source.attname), ' AND ' ORDER BY k.ordinality)
+            FROM unnest(con.conkey, con.confkey, con.conpfeqop) WITH ORDINALITY AS k (source, target, operator, ordinality)
+            JOIN pg_attribute AS source ON source.attrelid = parent.relation AND source.attnum = k.source
+            JOIN pg_attribute AS named ON named.attrelid = con.confrelid AND named.attnum = k.target
+            JOIN pg_attribute AS target ON target.attrelid = child.relation AND target.attname = named.attname
+            JOIN pg_operator AS o ON o.oid = k.operator
+            JOIN pg_namespace AS n ON n.oid = o.oprnamespace),
+           con.condeferrable OR NOT con.convalidated OR to_jsonb(con) ->> 'conenforced' = 'false',  -- the last from 18 on
+           con.conkey <@ ARRAY(SELECT key.attnum FROM dms.tracked_key(parent.id) AS key)
+    FROM tracked AS parent
+    JOIN pg_constraint AS con ON con.conrelid = parent.relation AND con.contype = 'f' AND con.conparentid = 0
+    JOIN tracked AS child ON child.relation = coalesce(pg_partition_root(con.confrelid)::oid, con.confrelid)
+    ORDER BY parent.id, con.conname
+$$;
+REVOKE EXECUTE ON FUNCTION dms.tracked_references() FROM PUBLIC;
+-- drop: DROP FUNCTION dms.tracked_references();

@@ -1,2 +1,0 @@
--- sql/postgres/queries/adopt_content.sql: the columns that adopting/content.sql reads, to the end of the transaction. Binds: columns (JSON array).
-SELECT set_config('dms.content_columns', :columns, true)

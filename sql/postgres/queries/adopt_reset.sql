@@ -1,2 +1,0 @@
--- sql/postgres/queries/adopt_reset.sql: all fills begin again.
-DELETE FROM dms.Adoption

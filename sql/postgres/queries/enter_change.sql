@@ -1,2 +1,0 @@
--- sql/postgres/queries/enter_change.sql: enters the transaction among the writers, before it draws stamps itself (invariant 5).
-SELECT dms.enter_change()

@@ -1,2 +1,0 @@
--- sql/postgres/queries/floors.sql: how far each journal has been pruned.
-SELECT Journal AS journal, ChangeVersion AS change_version FROM dms.JournalFloor

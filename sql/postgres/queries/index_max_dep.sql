@@ -1,4 +1,0 @@
--- sql/postgres/queries/index_max_dep.sql: the index that pages of option max_dep_identity_version are read from, made while writers go on;
--- outside a transaction, and only once.
-CREATE INDEX CONCURRENTLY IF NOT EXISTS IX_Document_MaxDepIdentityVersion ON dms.Document
-    (ResourceKeyId, greatest(ContentVersion, IdentityVersion, MaxDepIdentityVersion), DocumentId)

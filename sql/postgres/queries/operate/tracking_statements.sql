@@ -1,0 +1,3 @@
+-- sql/postgres/queries/operate/tracking_statements.sql: what track would run, for a table that note_tracked.sql has written down. Binds: relation_id.
+-- Gives: table_name, statement.
+SELECT t.TableName AS table_name, o.statement FROM dms.TrackedTable AS t CROSS JOIN LATERAL dms.tracking_of(t.TrackedTableId) AS o WHERE t.RelationId = CAST(:relation_id AS oid)

@@ -1,0 +1,5 @@
+-- sql/postgres/queries/read/documents.sql: which of some documents are there, and their keys.
+-- Binds: document_ids (JSON array of ids).
+SELECT DocumentId AS document_id, ResourceKeyId AS resource_key_id, DocumentUuid AS document_uuid, KeyValues AS key_values
+FROM dms.Document
+WHERE DocumentId = ANY (ARRAY(SELECT CAST(value AS bigint) FROM jsonb_array_elements_text(CAST(:document_ids AS jsonb)) AS listed (value)))

@@ -1,2 +1,0 @@
--- sql/postgres/tables/ChangeConsumer.drop.sql
-DROP TABLE dms.ChangeConsumer;

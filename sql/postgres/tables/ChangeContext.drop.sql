@@ -1,2 +1,0 @@
--- sql/postgres/tables/ChangeContext.drop.sql
-DROP TABLE dms.ChangeContext;

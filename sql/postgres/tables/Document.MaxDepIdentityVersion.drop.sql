@@ -1,2 +1,0 @@
--- sql/postgres/tables/Document.MaxDepIdentityVersion.drop.sql
-ALTER TABLE dms.Document DROP COLUMN MaxDepIdentityVersion;

@@ -1,3 +1,0 @@
--- sql/postgres/tables/DocumentChangeEvent.drop.sql
-DROP TABLE dms.DocumentChangeEvent;
-DELETE FROM dms.JournalFloor WHERE Journal = 'DocumentChangeEvent';

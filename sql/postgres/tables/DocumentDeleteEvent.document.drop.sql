@@ -1,2 +1,0 @@
--- sql/postgres/tables/DocumentDeleteEvent.document.drop.sql
-DROP INDEX dms.IX_DocumentDeleteEvent_Document;

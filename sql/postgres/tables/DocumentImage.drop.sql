@@ -1,3 +1,0 @@
--- sql/postgres/tables/DocumentImage.drop.sql
-DROP TABLE dms.DocumentImageFloor;
-DROP TABLE dms.DocumentImage;

@@ -1,2 +1,0 @@
--- sql/postgres/tables/FeedDatabase.drop.sql
-DROP TABLE dms.FeedDatabase;

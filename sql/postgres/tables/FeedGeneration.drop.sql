@@ -1,2 +1,0 @@
--- sql/postgres/tables/FeedGeneration.drop.sql
-DROP TABLE dms.FeedGeneration;

@@ -1,2 +1,0 @@
--- sql/postgres/tables/JournalFloor.drop.sql
-DROP TABLE dms.JournalFloor;

@@ -1,3 +1,0 @@
--- sql/postgres/tables/KeyChangeEvent.drop.sql
-DROP TABLE dms.KeyChangeEvent;
-DELETE FROM dms.JournalFloor WHERE Journal = 'KeyChangeEvent';

@@ -1,2 +1,0 @@
--- sql/postgres/tables/ResourceDependency.drop.sql
-DROP TABLE dms.ResourceDependency;

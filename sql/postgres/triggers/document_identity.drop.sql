@@ -1,2 +1,0 @@
--- sql/postgres/triggers/document_identity.drop.sql
-DROP TRIGGER TR_Document_Identity ON dms.Document;

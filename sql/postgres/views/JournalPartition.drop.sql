@@ -1,2 +1,0 @@
--- sql/postgres/views/JournalPartition.drop.sql
-DROP VIEW dms.JournalPartition;

@@ -1,2 +1,0 @@
--- sql/postgres/views/ResourceChange.drop.sql
-DROP VIEW dms.ResourceChange;

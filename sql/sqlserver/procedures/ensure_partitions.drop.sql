@@ -1,2 +1,0 @@
--- sql/sqlserver/procedures/ensure_partitions.drop.sql
-DROP PROCEDURE dms.ensure_partitions;

@@ -1,2 +1,0 @@
--- sql/sqlserver/procedures/enter_change.drop.sql
-DROP PROCEDURE dms.enter_change;

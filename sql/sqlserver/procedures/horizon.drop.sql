@@ -1,2 +1,0 @@
--- sql/sqlserver/procedures/horizon.drop.sql
-DROP PROCEDURE dms.horizon;

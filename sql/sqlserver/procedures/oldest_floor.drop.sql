@@ -1,2 +1,0 @@
--- sql/sqlserver/procedures/oldest_floor.drop.sql
-DROP PROCEDURE dms.oldest_floor;

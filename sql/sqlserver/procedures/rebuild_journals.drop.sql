@@ -1,2 +1,0 @@
--- sql/sqlserver/procedures/rebuild_journals.drop.sql
-DROP PROCEDURE dms.rebuild_journals;

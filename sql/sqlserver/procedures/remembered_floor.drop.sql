@@ -1,2 +1,0 @@
--- sql/sqlserver/procedures/remembered_floor.drop.sql
-DROP PROCEDURE dms.remembered_floor;

@@ -1,2 +1,0 @@
--- sql/sqlserver/procedures/set_context.drop.sql
-DROP PROCEDURE dms.set_context;

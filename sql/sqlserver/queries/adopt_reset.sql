@@ -1,2 +1,0 @@
--- sql/sqlserver/queries/adopt_reset.sql: all fills begin again.
-DELETE FROM dms.Adoption;

@@ -1,2 +1,0 @@
--- sql/sqlserver/queries/floors.sql: how far each journal has been pruned.
-SELECT Journal AS journal, ChangeVersion AS change_version FROM dms.JournalFloor;

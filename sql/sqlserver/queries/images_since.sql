@@ -1,2 +1,0 @@
--- sql/sqlserver/queries/images_since.sql: the version above which images are whole: where the option was added; 0 before the first stamp.
-SELECT MAX(ChangeVersion) AS change_version FROM dms.DocumentImageFloor;

@@ -1,0 +1,7 @@
+-- sql/sqlserver/queries/operate/expire_images.sql: images are whole from here on: what did not fire left bodies without one. Runs after enter_change, in
+-- the transaction that puts the triggers right, which no writer of bodies is on its way beside.
+SET NOCOUNT ON;
+DECLARE @floor bigint;
+SET @floor = NEXT VALUE FOR dms.ChangeVersionSequence;
+DELETE FROM dms.DocumentImageFloor;
+INSERT INTO dms.DocumentImageFloor (ChangeVersion) VALUES (@floor);

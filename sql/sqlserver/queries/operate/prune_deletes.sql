@@ -1,0 +1,27 @@
+-- sql/sqlserver/queries/operate/prune_deletes.sql: deletes the next tombstones after a position, oldest first, and raises their floor.
+-- Binds: after_version (exclusive); through (inclusive); batch_size. As prune_document_changes.sql tells.
+SET NOCOUNT ON;
+DECLARE @after_version bigint = :after_version, @through bigint = :through, @batch_size bigint = :batch_size;
+DECLARE @scanned bigint, @deleted bigint, @last_version bigint, @last_id bigint, @reached bigint = @through;
+DECLARE @batch TABLE (ChangeVersion bigint NOT NULL, DocumentId bigint NOT NULL, PRIMARY KEY (ChangeVersion));
+
+INSERT INTO @batch (ChangeVersion, DocumentId)
+SELECT TOP (@batch_size) ChangeVersion, DocumentId
+FROM dms.DocumentDeleteEvent WITH (INDEX (PK_DocumentDeleteEvent), FORCESEEK)
+WHERE ChangeVersion > @after_version
+  AND ChangeVersion <= @through
+ORDER BY ChangeVersion;
+SET @scanned = @@ROWCOUNT;
+SELECT TOP (1) @last_version = ChangeVersion, @last_id = DocumentId FROM @batch ORDER BY ChangeVersion DESC;
+IF @scanned = @batch_size
+    SET @reached = @last_version;
+
+DELETE event
+FROM @batch AS batch INNER JOIN dms.DocumentDeleteEvent AS event WITH (ROWLOCK) ON event.ChangeVersion = batch.ChangeVersion
+OPTION (LOOP JOIN, FORCE ORDER);
+SET @deleted = @@ROWCOUNT;
+UPDATE dms.JournalFloor SET ChangeVersion = @reached, PrunedAt = SYSUTCDATETIME()
+WHERE Journal = N'DocumentDeleteEvent' AND ChangeVersion < @reached;  -- never lowered
+SELECT @scanned AS scanned, @deleted AS deleted, @last_version AS last_version, @last_id AS last_id, ChangeVersion AS floor
+FROM dms.JournalFloor
+WHERE Journal = N'DocumentDeleteEvent';

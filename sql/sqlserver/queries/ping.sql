@@ -1,2 +1,0 @@
--- sql/sqlserver/queries/ping.sql: whether the transaction is still good.
-SELECT 1 AS one;

@@ -1,0 +1,11 @@
+-- sql/sqlserver/queries/read/documents.sql: which of some documents are there, and their keys.
+-- Binds: document_ids (JSON array of ids).
+SET NOCOUNT ON;
+DECLARE @document_ids nvarchar(max) = :document_ids;
+DECLARE @wanted TABLE (DocumentId bigint NOT NULL PRIMARY KEY);
+INSERT INTO @wanted (DocumentId) SELECT DISTINCT CAST(value AS bigint) FROM OPENJSON(@document_ids);
+SELECT document.DocumentId AS document_id, document.ResourceKeyId AS resource_key_id, document.DocumentUuid AS document_uuid,
+       document.KeyValues AS key_values
+FROM @wanted AS wanted INNER JOIN dms.Document AS document ON document.DocumentId = wanted.DocumentId
+ORDER BY document.DocumentId
+OPTION (LOOP JOIN, FORCE ORDER);  -- as in derive.sql

@@ -1,0 +1,2 @@
+-- sql/sqlserver/queries/read/images_since.sql: the version above which images are whole: where the option was added; 0 before the first stamp.
+SELECT MAX(ChangeVersion) AS change_version FROM dms.DocumentImageFloor;

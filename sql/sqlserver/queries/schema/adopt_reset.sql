@@ -1,0 +1,2 @@
+-- sql/sqlserver/queries/schema/adopt_reset.sql: all fills begin again.
+DELETE FROM dms.Adoption;

@@ -1,0 +1,4 @@
+-- sql/sqlserver/queries/write/note_context.sql: option context: has what set_context said noted at once, for what this transaction has stamped so far:
+-- an update of no document fires the trigger all the same.
+SET NOCOUNT ON;
+UPDATE dms.Document SET ContentVersion = ContentVersion WHERE 1 = 0;

@@ -1,2 +1,0 @@
--- sql/sqlserver/tables/ChangeConsumer.drop.sql
-DROP TABLE dms.ChangeConsumer;

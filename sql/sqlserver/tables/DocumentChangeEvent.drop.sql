@@ -1,3 +1,0 @@
--- sql/sqlserver/tables/DocumentChangeEvent.drop.sql
-DROP TABLE dms.DocumentChangeEvent;
-DELETE FROM dms.JournalFloor WHERE Journal = N'DocumentChangeEvent';

@@ -1,2 +1,0 @@
--- sql/sqlserver/tables/DocumentDeleteEvent.document.drop.sql
-DROP INDEX IX_DocumentDeleteEvent_Document ON dms.DocumentDeleteEvent;

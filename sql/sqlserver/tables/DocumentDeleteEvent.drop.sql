@@ -1,3 +1,0 @@
--- sql/sqlserver/tables/DocumentDeleteEvent.drop.sql
-DROP TABLE dms.DocumentDeleteEvent;
-DELETE FROM dms.JournalFloor WHERE Journal = N'DocumentDeleteEvent';

@@ -1,4 +1,0 @@
--- sql/sqlserver/tables/DocumentImage.drop.sql
-DROP TABLE dms.DocumentImageGuard;
-DROP TABLE dms.DocumentImageFloor;
-DROP TABLE dms.DocumentImage;

@@ -1,2 +1,0 @@
--- sql/sqlserver/tables/FeedDatabase.drop.sql
-DROP TABLE dms.FeedDatabase;

@@ -1,2 +1,0 @@
--- sql/sqlserver/tables/FeedGeneration.drop.sql
-DROP TABLE dms.FeedGeneration;

@@ -1,2 +1,0 @@
--- sql/sqlserver/tables/JournalFloor.drop.sql
-DROP TABLE dms.JournalFloor;

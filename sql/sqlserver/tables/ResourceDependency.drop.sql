@@ -1,2 +1,0 @@
--- sql/sqlserver/tables/ResourceDependency.drop.sql
-DROP TABLE dms.ResourceDependency;

@@ -1,2 +1,0 @@
--- sql/sqlserver/tables/TruncateGuard.drop.sql
-DROP TABLE dms.TruncateGuard;

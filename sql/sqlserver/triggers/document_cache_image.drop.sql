@@ -1,2 +1,0 @@
--- sql/sqlserver/triggers/document_cache_image.drop.sql
-DROP TRIGGER dms.TR_DocumentCache_Image;

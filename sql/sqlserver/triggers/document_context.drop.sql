@@ -1,2 +1,0 @@
--- sql/sqlserver/triggers/document_context.drop.sql
-DROP TRIGGER dms.TR_Document_TellContext;

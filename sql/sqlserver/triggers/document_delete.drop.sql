@@ -1,2 +1,0 @@
--- sql/sqlserver/triggers/document_delete.drop.sql
-DROP TRIGGER dms.TR_Document_Delete;

@@ -1,2 +1,0 @@
--- sql/sqlserver/views/JournalPartition.drop.sql
-DROP VIEW dms.JournalPartition;

@@ -1,2 +1,0 @@
--- sql/sqlserver/views/ResourceChange.drop.sql
-DROP VIEW dms.ResourceChange;
