@@ -315,6 +315,11 @@ def as_journal_error(error: exc.DBAPIError) -> JournalError:
         return _missing(code, message, low)
     if number in _WRONG_LOGIN or re.search(r"login failed|password authentication failed|cannot open database", low):
         return DatabaseRefused(code, message, "check the user, the password and the database in the URL", refused="login")
+    if "failed to load the driver" in low:  # mssql-python's own, whose libraries of the system are missing
+        return UnsupportedCapability(
+            "mssql-python cannot load its ODBC driver",
+            "install the libraries libltdl and krb5 (Debian: apt-get install libltdl7 libkrb5-3)",
+        )
     if "connection string attribute" in low:
         return InvalidRequest("url", "***", f"its options are not the driver's ({message})")
     if "encryption not supported" in low:

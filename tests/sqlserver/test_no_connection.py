@@ -9,6 +9,7 @@ import pytest
 import sqlalchemy as sa
 
 import dmsjournal as dj
+from tests.sqlserver.drivers import needs_libltdl, needs_unixodbc
 
 ROOT = Path(__file__).parents[2]
 NOWHERE = "mssql+pyodbc://reader:secret-word@127.0.0.1:1/nothing"
@@ -16,15 +17,6 @@ COMMANDS = [("versions",), ("upgrade",), ("current",), ("changes", "Student")]
 EACH = [  # the driver tries for ten seconds: the others are tried in the long runs
     pytest.param(command, id=command[0], marks=pytest.mark.long if place else ()) for place, command in enumerate(COMMANDS)
 ]
-
-
-try:
-    import pyodbc  # noqa: F401
-except ImportError as error:
-    MISSING = str(error)
-else:
-    MISSING = ""
-needs_odbc = pytest.mark.skipif(bool(MISSING), reason=f"pyodbc needs unixODBC, which make test does not install: {MISSING}")
 
 
 def run(url: str, *arguments: str, absent: str | None = None) -> str:
@@ -44,13 +36,13 @@ def run(url: str, *arguments: str, absent: str | None = None) -> str:
     return done.stderr
 
 
-@pytest.mark.parametrize("driver", [pytest.param("pyodbc", marks=needs_odbc), "mssqlpython"])
+@pytest.mark.parametrize("driver", [pytest.param("pyodbc", marks=needs_unixodbc), pytest.param("mssqlpython", marks=needs_libltdl)])
 @pytest.mark.parametrize("command", EACH)
 def test_a_closed_port(command: tuple[str, ...], driver: str) -> None:
     assert "check the host and the port in the URL" in run(NOWHERE.replace("pyodbc", driver), *command)
 
 
-@needs_odbc
+@needs_unixodbc
 def test_an_odbc_driver_that_is_not_installed() -> None:
     assert "name an ODBC driver that is installed" in run(f"{NOWHERE}?driver=No+Such+Driver", "versions")
 

@@ -119,7 +119,7 @@ def test_sql_server_refuses_each_way_in() -> None:
         tracking.script(sqlserver, [dj.TrackedTable("app.a")], "5s")
     with pytest.raises(dj.UnsupportedCapability, match="PostgreSQL only"):
         migrate.upgrade("mssql+pyodbc://u:p@127.0.0.1:1/d?driver=x", options=["tracking"])
-    with dj.connect("mssql+pyodbc://u:p@127.0.0.1:1/d?driver=x") as journal:
+    with dj.connect("mssql+mssqlpython://u:p@127.0.0.1:1/d") as journal:
         for call in (journal.tracked, lambda: journal.track(dj.TrackedTable("app.a")), lambda: journal.untrack("app.a")):
             with pytest.raises(dj.UnsupportedCapability, match="PostgreSQL only"):
                 call()

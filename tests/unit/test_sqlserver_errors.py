@@ -55,6 +55,13 @@ def test_what_the_server_says(number: int, message: str, kind: type[dj.JournalEr
     assert type(sqlserver.as_journal_error(exc.ProgrammingError("SELECT 1", {}, says(number, message)))) is kind
 
 
+def test_a_driver_that_cannot_be_loaded_is_no_refusal_of_the_server() -> None:
+    says = Exception("Failed to load the driver. Please read the documentation (…) to install the required dependencies.")
+    error = sqlserver.as_journal_error(exc.DBAPIError("connect", {}, says))
+    assert type(error) is dj.UnsupportedCapability
+    assert "libltdl" in str(error)
+
+
 @pytest.mark.parametrize("says", [as_pyodbc_says, as_mssql_python_says])
 def test_a_duplicate_key_is_told_from_another_refusal(says) -> None:
     duplicate = says(2627, "Violation of UNIQUE KEY constraint 'UX_Document_DocumentUuid'. Cannot insert duplicate key in object.")
@@ -79,9 +86,10 @@ def test_options_are_known_in_any_case_and_another_driver_has_its_own(monkeypatc
         connect.engine_for(f"mssql+pyodbc://user:password@host/database?{options}")
 
 
-def test_a_null_has_a_type_for_the_driver() -> None:
+def test_a_null_has_a_type_for_the_driver(monkeypatch: pytest.MonkeyPatch) -> None:
     """pyodbc asks the server for the types of a statement (SQLDescribeParam) where it finds a NULL without one."""
-    pyodbc, cursor = pytest.importorskip("pyodbc"), mock.Mock()
+    pyodbc, cursor = mock.Mock(SQL_WVARCHAR=-9), mock.Mock()  # it needs unixODBC, which may be missing
+    monkeypatch.setitem(sys.modules, "pyodbc", pyodbc)
     sqlserver._type_nulls(None, cursor, "EXEC dms.p ?, ?", ("a", None), None, False)
     cursor.setinputsizes.assert_called_once_with([None, (pyodbc.SQL_WVARCHAR, 0, 0)])
     cursor.reset_mock()
