@@ -2,48 +2,25 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterator
-from typing import Any
-
-import pytest
-
 import dmsjournal as dj
 from tests.helpers import STUDENT, document, write
+from tests.http import browser
 from tests.http.conftest import READ, Running, settings_of, until
 
-BROWSERS = ("chromium-headless-shell", "chromium", "google-chrome")
-FOLLOW = """ticket => {
-    window.seen = []; window.opened = 0;
-    const source = new EventSource("/changefeed/stream?max_seconds=60&ticket=" + encodeURIComponent(ticket));
-    source.onopen = () => window.opened++;
+FOLLOW = """
+    window.seen = [];
+    const source = new EventSource("/changefeed/stream?max_seconds=60&ticket=" + encodeURIComponent(arguments[0]));
     source.onmessage = event => window.seen.push([event.lastEventId, JSON.parse(event.data).sequence]);
-}"""
+"""
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
-    if found is None:
-        pytest.skip("no Chromium is installed")
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=found, args=["--no-sandbox"])
-        yield browser
-        browser.close()
-
-
-def test_it_goes_on_behind_the_last_event_after_a_restart(url: str, journal: dj.Journal, browser: Any) -> None:
+def test_it_goes_on_behind_the_last_event_after_a_restart(url: str, journal: dj.Journal) -> None:
     write(journal, document(STUDENT, 1), document(STUDENT, 2))
     settings = settings_of(url, ticket_secret=b"k" * 32)
-    with browser.new_context() as context:
-        page = context.new_page()
-        asked: list[str] = []
-        page.on("request", lambda request: asked.append(request.url))
+    with browser.driver() as driver, browser.page(driver) as page:
 
         def seen(count: int) -> list[list[object]]:
-            until(lambda: page.evaluate("window.seen.length") >= count, 60)
-            found: list[list[object]] = page.evaluate("window.seen")
+            found: list[list[object]] = page.wait("window.seen.length >= arguments[0] && window.seen", count)
             return found
 
         with Running(settings) as running:
@@ -59,5 +36,7 @@ def test_it_goes_on_behind_the_last_event_after_a_restart(url: str, journal: dj.
             write(journal, document(STUDENT, 4))
             assert seen(4)[-1] == ["4", 4]
             until(lambda: running.waiting == 1)
-            page.close()
+            asked = page.asked()
+            page.goto("about:blank")
+        assert any("/changefeed/stream" in each for each in asked)
         assert all(READ not in each for each in asked)
