@@ -399,7 +399,7 @@ class Journal:
         with self._database.session() as session:
             newest = self._database.horizon.read(session, "database/horizon")
             if version > newest:
-                raise InvalidRequest("version", version, f"newest is {newest}, below it: nobody can have read that far")
+                raise InvalidRequest("version", version, f"it is above the newest readable version ({newest})")
             return read_fingerprint(session, version)
 
     def check_history(self, fingerprint: Fingerprint) -> None:

@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import hypothesis
 import psutil
 import pytest
 import sqlalchemy as sa
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from dmsjournal.testing.embedded import EmbeddedPostgres
     from tests.consumer import Consumer
     from tests.sqlserver.server import SqlServer
+
+hypothesis.settings.register_profile("untimed", deadline=None)  # a busy machine is no fault
+hypothesis.settings.load_profile("untimed")
 
 Connections = list[sa.Connection]
 

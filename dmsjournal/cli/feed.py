@@ -70,11 +70,11 @@ def feed(
 ) -> None:
     """Print what happened: one line an event, oldest first, each journaled change once.
 
-    What changed only because what it refers to was renamed is told with --indirect alone. Formats: jsonl is the event as it
+    Add --indirect for documents that changed only because what they refer to was renamed. Formats: jsonl is the event as it
     is; cdc is the CDC format 1.0, which cloudevents and debezium wrap. Those three, and filters, need dmsjournal[events].
 
-    With --checkpoint, a page's end is kept when it was printed: after an interruption some lines may come twice, none is missing;
-    where to start is for the first time alone, while there is no file. Without it, the token to go on with is printed to stderr.
+    With --checkpoint, the command stores a page's end after it has printed the page: after an interruption some lines may come
+    twice, none is missing; the start options count only while there is no file. Without it, stderr gets the token to go on with.
 
     Example: dmsjournal feed --follow --checkpoint warehouse.token --format cdc --trigger 'api_*' | my-loader
     """

@@ -16,8 +16,9 @@ from dmsjournal.util import exit_codes
 def repeated(once: Callable[[], bool], every: timedelta | None, until_caught_up: bool) -> None:
     """Calls `once`, which says whether it has done something: once, or until it has not, or at each interval for ever.
 
-    Ends with exit code NOTHING_NEW where nothing was done. At intervals, what may be done later is told and done at the next one;
-    SIGTERM ends that with exit code 0, once what was begun is put away. An interval that a call has outlasted begins at once.
+    Ends with exit code NOTHING_NEW where nothing was done. At intervals, an error that a later try may mend is printed, and the
+    next interval tries again; SIGTERM ends that with exit code 0, once the run in progress is put away. An interval that a call has
+    outlasted begins at once.
     """
     has_done = False
     while True:

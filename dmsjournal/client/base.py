@@ -145,5 +145,5 @@ def _checked_url(url: str, allow_http: bool) -> str:
     if parts.scheme not in ("http", "https") or not host or "@" in parts.netloc or parts.query or parts.fragment:
         raise written
     if parts.scheme == "http" and not (allow_http or is_loopback(host)):
-        raise InvalidRequest("url", url, "http:// would show the token and the data to whoever is on the way: use https://")
+        raise InvalidRequest("url", url, "http:// would show the token and the data to every machine on the way: use https://")
     return url.rstrip("/")

@@ -79,7 +79,7 @@ class Webhook:
     ) -> None:
         parsed = _parsed(url)
         if parsed.scheme != "https" and not (allow_http or is_loopback(parsed.host)):
-            raise InvalidRequest("to", _origin(parsed), "http:// would show the events to whoever is on the way: use https://")
+            raise InvalidRequest("to", _origin(parsed), "http:// would show the events to every machine on the way: use https://")
         self.name = _origin(parsed)
         self._signer, self._timeout = signer, timeout
         self._url = parsed.copy_with(username=None, password=None)

@@ -168,7 +168,7 @@ class _Story:
         first = self._newest()
         counts = self._counts(dj.Window(1, first))
         self._chapter(1, "Note the newest version")
-        self._say("versions", f"newest is {first:,}: whoever reads up to it knows where to go on")
+        self._say("versions", f"newest is {first:,}: a consumer that has read up to it goes on from there")
 
         self._chapter(2, "Change some documents, each line in a transaction of its own")
         self._change(cast)

@@ -21,7 +21,7 @@ def encoder(hook: Hook | None = None, *, in_order: bool = False) -> Callable[[An
     `in_order`: names in their order, so that equal documents are equal texts.
     """
     order: Literal["deterministic"] | None = "deterministic" if in_order else None
-    return partial(encoded, msgspec.json.Encoder(decimal_format="number", enc_hook=hook, order=order).encode)
+    return partial(encoded, msgspec.json.Encoder(decimal_format="number", enc_hook=hook, order=order).encode, hook=hook)
 
 
 def checked_json(value: Any) -> Any:

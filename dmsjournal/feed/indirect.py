@@ -1,7 +1,7 @@
 """Indirect changes as events: the documents that refer to one whose identity changed. Source: docs/how-it-works.md, The feed.
 
 Such an event lies at the version of the identity change, under the id of the document that refers: so it has a place in the feed's
-order, and a token may lie between any two. Only a document that nobody has written since has one: what was written since has a
+order, and a token may lie between any two. Only a document that was not written since has one: one that was written since has a
 later event of its own.
 """
 

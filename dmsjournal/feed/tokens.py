@@ -3,8 +3,8 @@
 URL-safe Base64 of JSON without blanks, in this order: {"v": version of the envelope, "p": provider, "r": what it belongs to, "c":
 cursor, "o": scope and filters}. `r` is three prefixes of SHA-256 in hexadecimal, joined by dots: of the database, the scope and the
 filters. `c` is the provider's cursor and, as its last element, a check of all the rest. `o` is for a reader who keeps nothing but
-the token; it is left out where all is wanted, or where the token would be too long. The check finds what was damaged; it keeps
-nobody from making a token, and whoever may read the feed may read it from anywhere.
+the token; it is left out where all is wanted, or where the token would be too long. The check finds damage; it is no
+signature: a reader who may read the feed may read it from anywhere, by a token of his own making.
 """
 
 from __future__ import annotations

@@ -105,8 +105,8 @@ def _parameters(app: FastAPI, path: str, method: str) -> Mapping[str, set[str]]:
 
 
 def _check_parameters(request: Request) -> None:
-    """Raises InvalidRequest for a parameter that the route does not have, that comes twice and is no list (nobody means it to be
-    left out), or that has to be a whole number and is not written as one, which the framework would not mind."""
+    """Raises InvalidRequest for a parameter that the route does not have, that comes twice and is no list (the framework
+    would drop one), or that has to be a whole number and is not written as one (the framework would accept it)."""
     known = _parameters(request.app, request.scope["route"].path_format, request.method.lower())
     given = [name for name, _ in request.query_params.multi_items()]
     for name in given:

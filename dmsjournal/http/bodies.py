@@ -71,7 +71,7 @@ class Body:
         self._write(item if self.size == 1 else b"," + item)
 
     def end(self, told: bytes) -> bytes:
-        """Ends the array; the digest of it and of what else its client is told."""
+        """Ends the array; returns the digest of it and of the headers that go with it."""
         self._write(b"]")
         self._digest.update(told)
         return self._digest.digest()

@@ -104,7 +104,7 @@ class Settings:
         if (self.tls_certificate is None) != (self.tls_key is None):
             raise InvalidRequest("tls_key", self.tls_key, "give a certificate and its key, or none of them")
         if self.behind_proxy and not self.tokens:
-            raise InvalidRequest("behind_proxy", True, "whoever reaches the proxy could read: give tokens")
+            raise InvalidRequest("behind_proxy", True, "every client of the proxy could read: give tokens")
         for origin in self.origins:
             if not _ORIGIN.fullmatch(origin):
                 raise InvalidRequest(

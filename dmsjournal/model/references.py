@@ -1,7 +1,8 @@
 """References inside bodies: where a body shows another document's key, and the body with the key that this has now.
 
 A body of the Ed-Fi API has a reference as an object with the key's values under their names (`studentReference`), or under names
-with a role before them (`programEducationOrganizationId`), or a descriptor as its URI. What is meant is told by the old values.
+with a role before them (`programEducationOrganizationId`), or a descriptor as its URI. The old values tell which of them holds the
+reference.
 """
 
 from __future__ import annotations

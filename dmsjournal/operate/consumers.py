@@ -187,7 +187,7 @@ class Consumers:
             checked_version(parameter, place)
         version, document_id = (place.change_version, place.document_id) if isinstance(place, Cursor) else (place, HIGHEST_ID)
         if version > newest:
-            raise InvalidRequest(parameter, place, f"newest is {newest}, below it: nobody can have read that far")
+            raise InvalidRequest(parameter, place, f"it is above the newest readable version ({newest})")
         _refuse_pruned(session, version, document_id)
         return newest, version, document_id
 

@@ -89,7 +89,7 @@ MEANINGS = {
         "TABLE … ENABLE TRIGGER ALL). If it stays, rows break it: mend those, then VALIDATE CONSTRAINT. One of another definition: "
         "as the installing role, DROP CONSTRAINT and add it as sql/<engine>/tables/ has it",
     ),
-    "sequence-missing": Meaning("The sequence is missing: nobody can write.", "restore schema dms as a whole", False),
+    "sequence-missing": Meaning("The sequence is missing: every write fails.", "restore schema dms as a whole", False),
     "sequence-altered": Meaning(
         "The sequence does not rise by 1, ends or starts over, or is cached for each session.", "repair sets it right"
     ),
@@ -221,7 +221,7 @@ MEANINGS = {
         "repair sets the sequence above them",
     ),
     "image-without-event": Meaning(
-        "An image is of no event that the journals hold: nobody asks for it.", "repair removes it; find out who wrote it"
+        "An image is of no event that the journals hold: no reader asks for it.", "repair removes it; find out who wrote it"
     ),
     "tracked-table-gone": Meaning(
         "A tracked table, or its key, is gone: nothing tells which of its documents still stand for a row.",

@@ -51,7 +51,9 @@ def change_page(
     """The changes after a cursor; see Journal.change_page. Source: docs/how-it-works.md, Paging."""
     through = window.last(horizon)
     if after is not None and after.change_version > through:
-        raise InvalidRequest("after", after, f"newest is {horizon}, below it: if another program has just read it, try again")
+        raise InvalidRequest(
+            "after", after, f"it is above the newest readable version ({horizon}): if another program has just read it, try again"
+        )
     start = after or Cursor.before(window.first)
     found = _scanned(
         session,

@@ -96,7 +96,7 @@ class Stream:
             version = newest if place == LATEST else checked_version("version", place)
             drawn = session.execute("database/last_event", version=version).one().drawn
             if version > drawn:
-                raise InvalidRequest("version", version, f"newest is {newest}, below it: nobody can have read that far")
+                raise InvalidRequest("version", version, f"it is above the newest readable version ({newest})")
             return self._offset(session, version)
 
     def next(self, after: Offset, events: int | None = None, newest: Offset | None = None) -> Offset:
@@ -144,7 +144,9 @@ class Stream:
         with self._database.session() as session:
             newest = self._database.horizon.read(session, "database/horizon")
             if window.max is not None and window.max > newest:
-                raise InvalidRequest("max", window.max, f"newest is {newest}, below it: leave max out, or ask again later")
+                raise InvalidRequest(
+                    "max", window.max, f"it is above the newest readable version ({newest}): leave max out, or ask again later"
+                )
             refuse_expired(window, self._floor(session))
             return self._parts(session, Range(window.first, window.last(newest)), events_per_part, parts)
 

@@ -165,7 +165,7 @@ def _finish(db: Journal, kept: Output, settings: OutputSettings, work: Work, wri
     checkpoint = kept.checkpoint()
     if checkpoint is not None:
         with suppress(CheckpointExpired):  # a prune may have come this far since
-            db.check_history(checkpoint.fingerprint)  # nobody has put another database there while it was read
+            db.check_history(checkpoint.fingerprint)  # the database was not replaced while it was read
     kept.finish(written.folder, manifest)
     return manifest
 

@@ -113,7 +113,7 @@ def extract_to_lake(
                 raise Unavailable(f"rows came of resources that are not in the plan: {', '.join(strange)}", "run it again")
             if state is not None:
                 with suppress(CheckpointExpired):  # a prune may have come this far since
-                    db.check_history(state.fingerprint)  # nobody has put another database there while it was read
+                    db.check_history(state.fingerprint)  # the database was not replaced while it was read
             reached = LakeState(settings, work.first, db.fingerprint(reading.plan.last))
             told = {
                 "tool": f"dmsjournal {VERSION}",

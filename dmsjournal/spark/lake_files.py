@@ -1,6 +1,6 @@
 """Rows as Parquet files of a lake's table: tasks write them under names that no other attempt has, and tell the driver of them.
 
-Nothing shows before the driver commits them. What an attempt that failed has written nobody is told of: a vacuum of the table takes
+Nothing shows before the driver commits them. No commit names what a failed attempt has written: a vacuum of the table takes
 it away. Source: docs/how-it-works.md, Lakes.
 """
 

@@ -44,7 +44,7 @@ class Run:
         """What it says of itself, whose files are there as they were written. Raises InvalidRequest, naming what is not."""
         found = manifests.read(self.folder / MANIFEST, Manifest)
         if (found.first, found.last) != (self.first, self.last):
-            raise InvalidRequest("run", str(self.folder), f"its manifest is of {found}: somebody renamed it")
+            raise InvalidRequest("run", str(self.folder), f"its manifest is of {found}: the folder was renamed")
         for file in found.files:
             path = self.folder / file.path
             if not path.is_file() or path.stat().st_size != file.bytes:
@@ -88,9 +88,7 @@ class Output:
         path, settings = self.folder / "_checkpoint.json", self.settings()
         found = manifests.read(path, ExtractCheckpoint) if path.exists() else None
         if found is not None and (settings is None or found.chain != settings.chain):
-            raise InvalidRequest(
-                "checkpoint", str(path), "it is of another output: somebody copied it; remove it to go by the runs"
-            )
+            raise InvalidRequest("checkpoint", str(path), "it is of another output: a copy; remove it to go by the runs")
         runs = self.runs()
         if runs and (found is None or runs[-1].last > found.version):
             manifest = runs[-1].manifest()

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import sys
-import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from typing import Any
 
 import msgspec
+
+from dmsjournal.util import deep_json
 
 
 def json_text(value: object) -> bytes:
@@ -20,14 +18,10 @@ def json_text(value: object) -> bytes:
 
 def plain(value: object) -> Any:
     """A dataclass and what it holds as dicts, lists, texts and numbers, nested however deep; a Decimal stays one."""
-
-    def converted() -> Any:
-        return msgspec.to_builtins(value, builtin_types=(Decimal,))
-
     try:
-        return converted()
+        return msgspec.to_builtins(value, builtin_types=(Decimal,))
     except RecursionError:
-        return in_a_deep_thread(converted)
+        return decoded(json_text(value))
 
 
 def rows(values: object) -> str:
@@ -53,12 +47,15 @@ _CANONICAL = msgspec.json.Decoder(float_hook=_canonical_number)
 _DECODER = msgspec.json.Decoder(float_hook=Decimal)  # 7.20 stays 7.20
 
 
-def encoded(encode: Callable[[Any], bytes], value: Any) -> bytes:
-    """The value as JSON, nested however deep: what a database holds, another program may have written."""
+def encoded(encode: Callable[[Any], bytes], value: Any, hook: deep_json.Hook | None = None) -> bytes:
+    """The value as JSON, nested however deep: what a database holds, another program may have written.
+
+    `hook` is the encoder's own for values that are none of JSON's.
+    """
     try:
         return encode(value)
     except RecursionError:
-        return bytes(in_a_deep_thread(lambda: encode(value)))
+        return deep_json.encoded(encode, value, hook)
 
 
 def decoded(text: str | bytes) -> Any:
@@ -70,32 +67,11 @@ def _decoded(text: str | bytes, decoder: msgspec.json.Decoder[Any], number: Call
     try:
         return decoder.decode(text)
     except (msgspec.DecodeError, RecursionError):  # what a database holds, another program may have written: it must be readable
-        return in_a_deep_thread(lambda: json.loads(text, parse_int=_whole_number, parse_float=number))
+        return deep_json.decoded(text, _whole_number, number)
 
 
 def _whole_number(text: str) -> int | Decimal:
     return int(text) if len(text) <= _INT_DIGITS else Decimal(text)
 
 
-def in_a_deep_thread(work: Callable[[], Any]) -> Any:
-    """What the work returns, done with a stack for values that are nested thousands deep."""
-    before = threading.stack_size(_STACK_BYTES)
-    try:
-        with ThreadPoolExecutor(1) as thread:
-            return thread.submit(_with_recursion, work).result()
-    finally:
-        threading.stack_size(before)
-
-
-def _with_recursion(work: Callable[[], Any]) -> Any:
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(limit, _DEPTH))
-    try:
-        return work()
-    finally:
-        sys.setrecursionlimit(limit)
-
-
 _INT_DIGITS = 4_000  # of Python's own limit, 4,300
-_DEPTH = 50_000  # what PostgreSQL's own stack allows is far less
-_STACK_BYTES = 256 * 1024 * 1024

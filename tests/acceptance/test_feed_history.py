@@ -179,7 +179,7 @@ def test_ten_thousand_fuzzed_tokens_are_told_and_quickly(journal: dj.Journal, co
     print(f"{len(took)} tokens, median {median:.2f} ms, 99.9 % below {most:.2f} ms, the longest {longest:.2f} ms")
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate])
+@settings(max_examples=200, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate])
 @given(text=st.one_of(st.text(), st.binary().map(lambda b: base64.urlsafe_b64encode(b).decode())))
 def test_any_text_is_told(written: dj.Journal, text: str) -> None:
     with pytest.raises(TOLD):

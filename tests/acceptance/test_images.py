@@ -257,9 +257,7 @@ steps = st.tuples(
 transactions = st.lists(st.tuples(st.lists(steps, min_size=1, max_size=6), st.booleans()), min_size=1, max_size=8)
 
 
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], database=None
-)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], database=None)
 @given(history=transactions)
 def test_any_history_of_plain_sql_is_told_as_the_model_says(
     imaged: dj.Journal, connection: sa.Connection, history: list[tuple[list[tuple[str, int, Body]], bool]]

@@ -256,7 +256,7 @@ def as_weights(table: pa.Table) -> dict[str, int]:
     return {row["name"]: row["weight"] for row in table.to_pylist() if "name" in row}
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(change_events(), max_size=6), st.lists(change_events(), max_size=6))
 def test_a_z_set_is_what_counting_row_by_row_gives(one: list[ChangeEvent], other: list[ChangeEvent]) -> None:
     whole = arrow.consolidated([*one, *other])
@@ -302,7 +302,7 @@ def test_a_state_comes_back_as_it_was(tmp_path: Path, events: list[ChangeEvent])
     assert [found.name for found in tmp_path.iterdir()] == ["state"]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(page=st.lists(strategies.feed_events(), max_size=5))
 def test_a_state_with_a_page_comes_back_as_it_was(page: list[FeedRecord], tmp_path_factory: pytest.TempPathFactory) -> None:
     pending = arrow.from_feed(sorted(page, key=lambda event: event.change_version), "s")

@@ -79,7 +79,7 @@ def test_what_is_sent_is_taken_in_order_until_the_ring_is_full(path: Path) -> No
         assert sequences(consumer) == [7, 8]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.sampled_from(["send", "take", "commit", "producer", "consumer"]), max_size=80), st.integers(2, 5))
 def test_any_history_is_that_of_a_queue(steps: list[str], capacity: int) -> None:
     path = Path(f"/dev/shm/test_ring_{os.getpid()}") if os.path.isdir("/dev/shm") else Path(f"ring_{os.getpid()}")

@@ -677,7 +677,6 @@ def run(url: str, histories: int, steps: int) -> int:
     profile = settings(
         max_examples=histories,
         stateful_step_count=steps,
-        deadline=None,
         suppress_health_check=list(HealthCheck),
         phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink],
         print_blob=True,

@@ -263,7 +263,7 @@ def test_what_makes_no_sense_is_told(spark: SparkSession, url: str, journal: dj.
         window(spark, url, colour="red")
     with pytest.raises(AnalysisException, match=r"InvalidRequest: resource = .*did you mean Ed-Fi/GraduationPlan/5\.2\.0"):
         window(spark, url, resource="Ed-Fi/GraduationPlans/5.2.0").count()
-    with pytest.raises(AnalysisException, match="InvalidRequest: max = 16: newest is 15"):
+    with pytest.raises(AnalysisException, match=r"InvalidRequest: max = 16: it is above the newest readable version \(15\)"):
         window(spark, url, max=16).count()
     with pytest.raises(StreamingQueryException, match=r"InvalidRequest: resource = .*did you mean Ed-Fi/GraduationPlan/5\.2\.0"):
         finish(spark, url, tmp_path, Table(), resource="Ed-Fi/GraduationPlans/5.2.0")

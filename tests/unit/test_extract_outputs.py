@@ -171,7 +171,7 @@ def test_a_run_that_lost_a_file_or_was_renamed_is_refused(output: Output) -> Non
         run.manifest()
     renamed = output.folder / run.folder.name.replace("5", "6")
     run.folder.rename(renamed)
-    with pytest.raises(dj.InvalidRequest, match="somebody renamed it"):
+    with pytest.raises(dj.InvalidRequest, match="the folder was renamed"):
         output.runs()[0].manifest()
 
 

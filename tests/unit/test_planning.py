@@ -80,7 +80,7 @@ def documents(events: Sequence[Event], part: SubWindow) -> int:
 versions = st.one_of(st.integers(0, 200), st.integers(MAX_VERSION - 200, MAX_VERSION), st.integers(0, MAX_VERSION))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     st.dictionaries(versions, st.integers(1, 400), max_size=60),
     st.tuples(versions, versions),
@@ -103,7 +103,7 @@ def test_each_document_lies_in_one_part_and_few_events_are_counted(
     assert sum(counted) == sum(weights[version] for version, _ in events)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.dictionaries(st.integers(0, 2000), st.integers(1, 400), min_size=1, max_size=300), st.integers(1, 20))
 def test_parts_hold_equal_numbers_of_events(weights: dict[int, int], number: int) -> None:
     events = sorted(weights.items())

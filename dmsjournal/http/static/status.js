@@ -130,7 +130,7 @@ function show(found) {
       [number(of.change_version)], time(of.updated_at),
     ];
   });
-  rows("holders", found.holders, "Nobody.", (of) => {
+  rows("holders", found.holders, "None.", (of) => {
     const who = of.prepared === null ? `session ${of.pid}` : `prepared ${of.prepared}`;
     const long = of.transaction_seconds !== null && of.transaction_seconds > LIMITS.hold;
     isBad(long, `${who[0].toUpperCase()}${who.slice(1)} has been open for ${age(of.transaction_seconds ?? 0)}, and holds the horizon.`);

@@ -37,7 +37,7 @@ BEGIN
     IF EXISTS (
         SELECT * FROM sys.columns
         WHERE object_id = OBJECT_ID(N''dms.Document'') AND name NOT IN (N''MaxDepIdentityVersion'', ' + @known + N'))
-        THROW 50008, N''TR_Document_Names does not know each column of dms.Document. Run sql/sqlserver/adopt/names.sql again, or drop the trigger when nobody writes names any more.'', 1;
+        THROW 50008, N''TR_Document_Names does not know each column of dms.Document. Run sql/sqlserver/adopt/names.sql again, or drop the trigger when no program writes names any more.'', 1;
     DECLARE @new TABLE (
         ProjectName     nvarchar(256) COLLATE Latin1_General_100_BIN2 NOT NULL,
         ResourceName    nvarchar(256) COLLATE Latin1_General_100_BIN2 NOT NULL,

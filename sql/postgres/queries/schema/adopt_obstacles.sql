@@ -79,7 +79,7 @@ SELECT 'obstacle', format('dms.%s.%s', table_name, name), format('its type is %s
 FROM pg_temp.fitted_column
 WHERE present AND found_type <> type
 UNION ALL
-SELECT 'obstacle', format('dms.%s.%s', table_name, name), 'it is a generated column, which nobody can write',
+SELECT 'obstacle', format('dms.%s.%s', table_name, name), 'it is a generated column, which no program can write',
        format('ALTER TABLE dms.%I ALTER COLUMN %I DROP EXPRESSION, or DROP COLUMN.', table_name, name)
 FROM pg_temp.fitted_column
 WHERE present AND generated
@@ -87,7 +87,7 @@ UNION ALL
 SELECT 'obstacle', format('dms.%s.%s', c.table_name, c.name), 'the column is missing',
        CASE WHEN c.name = 'resourcekeyid' AND c.table_name = 'document'
             THEN 'Add it, or the columns ProjectName, ResourceName, ResourceVersion: nothing tells a document''s resource.'
-            ELSE 'Add it and fill it: nobody else can say what belongs there.' END
+            ELSE 'Add it and fill it: only you know what belongs there.' END
 FROM pg_temp.fitted_column AS c CROSS JOIN named AS n
 WHERE NOT c.present AND c.required AND (c.default_value IS NULL OR c.default_value = 'gen_random_uuid()')
   AND c.name <> 'parentresourcekeyid' AND NOT (c.name = 'resourcekeyid' AND c.table_name = 'document' AND n.has_names)
@@ -178,7 +178,7 @@ FROM extra
 WHERE demanded AND NOT is_name AND table_name <> 'resourcekey'
 UNION ALL
 SELECT 'note', 'dms.Document', 'programs go on writing ProjectName, ResourceName, ResourceVersion, and need not know ResourceKeyId',
-       'A trigger, TR_Document_Names, sets the one from the others, both ways. Drop it when nobody writes names any more.'
+       'A trigger, TR_Document_Names, sets the one from the others, both ways. Drop it when no program writes names any more.'
 FROM named
 WHERE has_names
 UNION ALL

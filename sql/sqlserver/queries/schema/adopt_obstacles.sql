@@ -41,7 +41,7 @@ SELECT N'obstacle', CONCAT(N'dms.', table_name, N'.', name), CONCAT(N'its type i
 FROM #fitted_column
 WHERE present = 1 AND computed = 0 AND found_type <> type
 UNION ALL
-SELECT N'obstacle', CONCAT(N'dms.', table_name, N'.', name), N'it is a computed column, which nobody can write', N'DROP COLUMN, or give it another name (sp_rename).'
+SELECT N'obstacle', CONCAT(N'dms.', table_name, N'.', name), N'it is a computed column, which no program can write', N'DROP COLUMN, or give it another name (sp_rename).'
 FROM #fitted_column
 WHERE present = 1 AND computed = 1
 UNION ALL
@@ -61,7 +61,7 @@ UNION ALL
 SELECT N'obstacle', CONCAT(N'dms.', c.table_name, N'.', c.name), N'the column is missing',
        CASE WHEN LOWER(c.name COLLATE Latin1_General_100_BIN2) = N'resourcekeyid' AND LOWER(c.table_name COLLATE Latin1_General_100_BIN2) = N'document'
             THEN N'Add it, or the columns ProjectName, ResourceName, ResourceVersion: nothing tells a document''s resource.'
-            ELSE N'Add it and fill it: nobody else can say what belongs there.' END
+            ELSE N'Add it and fill it: only you know what belongs there.' END
 FROM #fitted_column AS c
 WHERE c.present = 0 AND c.required = 1 AND (c.default_value IS NULL OR c.default_value LIKE N'%newid()%')
   AND NOT (LOWER(c.name COLLATE Latin1_General_100_BIN2) = N'resourcekeyid' AND LOWER(c.table_name COLLATE Latin1_General_100_BIN2) = N'document' AND @has_names = 1)
@@ -139,7 +139,7 @@ FROM #fitted_column
 WHERE present = 1 AND required = 1 AND found_required = 0
 UNION ALL
 SELECT N'note', N'dms.Document', N'programs go on writing ProjectName, ResourceName, ResourceVersion, and need not know ResourceKeyId',
-       N'A trigger, TR_Document_Names, inserts in their place: SCOPE_IDENTITY() and OUTPUT do not tell them the DocumentId any more, @@IDENTITY does. Drop it when nobody writes names any more.'
+       N'A trigger, TR_Document_Names, inserts in their place: SCOPE_IDENTITY() and OUTPUT do not tell them the DocumentId any more, @@IDENTITY does. Drop it when no program writes names any more.'
 WHERE @has_names = 1
 UNION ALL
 SELECT N'note', N'dms.Document', CONCAT(N'an UPDATE of only ', STRING_AGG(CAST(name AS nvarchar(max)), N', ') WITHIN GROUP (ORDER BY name), N' is no change to the journal'),
