@@ -22,6 +22,7 @@ from . import (
     test_prune_races,
     test_stamping_races,
     test_stored_maximum,
+    test_tracked_races,
     test_verify_races,
 )
 from .mutating import Edit, apply_to_queries
@@ -105,6 +106,9 @@ OLD_SNAPSHOTS_RAISE: Edit = (
     "current_setting('transaction_isolation') IN ('read committed', 'read uncommitted')\n        AND ",
     "",
 )
+
+TRACKING = {"options": ("tracking",), "prepare": test_tracked_races.tables}
+GENERATED = "functions/tracking_of.v1"
 
 MUTATIONS = [
     Mutation(
@@ -437,6 +441,112 @@ MUTATIONS = [
         "an event that is there already is written again",
         test_adoption_races.test_a_document_that_a_writer_has_journaled_has_one_event_of_its_version,
         (("queries/schema/adopt_document_events", "ON CONFLICT DO NOTHING", ""),),
+    ),
+    Mutation(
+        "no horizon lock: a tracked table",
+        test_tracked_races.test_a_plain_statement_that_is_not_committed_holds_newest,
+        (("functions/enter_change.v1", TAKE_THE_LOCK, TAKE_ANOTHER), ("functions/stamp_update.v1", TAKE_THE_LOCK, TAKE_ANOTHER)),
+        ("UPDATE app.parent SET note = 'new' WHERE id = 1",),
+        **TRACKING,
+    ),
+    Mutation(
+        "a shown column is stamped as content",
+        test_tracked_races.test_a_rename_meets_a_new_referrer,
+        (
+            (
+                GENERATED,
+                "IdentityVersion = NULL WHERE DocumentId = ANY (renamed)",
+                "IdentityVersion = IdentityVersion WHERE DocumentId = ANY (renamed)",
+            ),
+        ),
+        ("UPDATE app.parent SET child = 1 WHERE id = 1", "referrer", "referrer"),
+        **TRACKING,
+    ),
+    Mutation(
+        "a row that comes makes no edge",
+        test_tracked_races.test_a_rename_meets_a_new_referrer,
+        (
+            (
+                GENERATED,
+                "SELECT l.parent, l.child, l.is_identity FROM link AS l WHERE l.child IS NOT NULL\n",
+                "SELECT l.parent, l.child, l.is_identity FROM link AS l WHERE false\n",
+            ),
+        ),
+        ("INSERT INTO app.parent VALUES (2, 'x', 1)", "referrer", "rename"),
+        **TRACKING,
+    ),
+    Mutation(
+        "old and new keys are not paired by the row",
+        test_tracked_races.test_keys_change_while_a_referrer_comes,
+        ((GENERATED, "    IF old_key = new_key THEN", "    IF true THEN"),),
+        **TRACKING,
+    ),
+    Mutation(
+        "edges to a row that goes stay",
+        test_tracked_races.test_a_delete_meets_a_new_referrer,
+        ((GENERATED, "BEGIN\n    DELETE FROM dms.ReferenceEdge WHERE ChildDocumentId = ANY (ids);", "BEGIN"),),
+        **TRACKING,
+    ),
+    Mutation(
+        "a deferred reference is looked for at once alone",
+        test_tracked_races.test_another_session_brings_the_row_of_a_deferred_reference,
+        (
+            (
+                "functions/tracked_references.v1",
+                "           con.condeferrable OR NOT con.convalidated",
+                "           NOT con.convalidated",
+            ),
+        ),
+        **TRACKING,
+    ),
+    Mutation(
+        "a fill does not come back for locked rows",
+        test_tracked_races.test_a_fill_comes_back_for_a_row_that_a_writer_has_locked,
+        ((GENERATED, "    SELECT count(*) INTO passed", "    SELECT 0 * count(*) INTO passed"),),
+        **TRACKING,
+    ),
+    Mutation(
+        "a fill does not lock its rows",
+        test_tracked_races.test_a_writer_waits_for_a_batch_that_holds_its_row,
+        ((GENERATED, "        FOR NO KEY UPDATE OF r SKIP LOCKED)", ")"),),
+        ("UPDATE app.child SET id = 5, note = 'new'",),
+        **TRACKING,
+    ),
+    Mutation(
+        "documents of one row have different uuids",
+        test_tracked_races.test_a_batch_that_an_older_snapshot_does_not_see_makes_no_second_document,
+        ((GENERATED, "u.id LIMIT 1) THEN", "u.id LIMIT 1) IS NULL THEN"),),
+        ("INSERT INTO app.parent VALUES (1, 'x', 1)",),
+        **TRACKING,
+    ),
+    Mutation(
+        "a fill trusts what it saw before it locked",
+        test_tracked_races.test_a_batch_does_not_trust_what_it_saw_before_it_locked,
+        (
+            (GENERATED, "        WHERE d.DocumentId IS NULL\n        ON CONFLICT", "        WHERE true\n        ON CONFLICT"),
+            (GENERATED, "u.id LIMIT 1) THEN", "u.id LIMIT 1) IS NULL OR true THEN"),
+        ),
+        **TRACKING,
+    ),
+    Mutation(
+        "a fill removes a document whatever has come under its key",
+        test_tracked_races.test_a_row_comes_under_the_key_of_a_document_that_a_fill_removes,
+        (
+            (
+                GENERATED,
+                "        WHERE r.is_there IS NULL OR o.DocumentId IS NOT NULL;\n    END IF;",
+                "        WHERE true;\n    END IF;",
+            ),
+        ),
+        ("writer",),
+        **TRACKING,
+    ),
+    Mutation(
+        "a row whose document a fill has removed meanwhile gets none",
+        test_tracked_races.test_a_row_comes_under_the_key_of_a_document_that_a_fill_removes,
+        ((GENERATED, "        IF stamped < cardinality(found) THEN", "        IF false THEN"),),
+        ("fill",),
+        **TRACKING,
     ),
 ]
 

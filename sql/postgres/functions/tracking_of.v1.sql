@@ -22,6 +22,7 @@ DECLARE
     equal_p  text;  -- the key of p is that of r
     equal_t  text;  -- the key of a row of a transition table is that of r
     typed    text;  -- the key of r is that in d.KeyValues
+    create_w text;  -- makes the documents of keys w: never two of one row
     key_r    text := dms.tracked_key_json(tracked_id, 'r');
     key_t    text := dms.tracked_key_json(tracked_id, alias);
     settings text := 'LANGUAGE plpgsql SECURITY DEFINER
@@ -58,6 +59,15 @@ BEGIN
         settings := settings || '
 SET TimeZone = ''UTC'' SET DateStyle = ''ISO, YMD'' SET IntervalStyle = ''postgres'' SET extra_float_digits = 1 SET bytea_output = ''hex'' SET lc_monetary = ''C''';
     END IF;
+    -- A snapshot that is older than a document of the row does not see it, though the row's lock was waited for: the unique uuid tells, and the writer's
+    -- transaction fails as a conflict of snapshots does. A document whose key changed since may have the uuid; then another one is drawn.
+    create_w := format('INSERT INTO dms.Document (ResourceKeyId, KeyValues, DocumentUuid)
+        SELECT %1$s, w.key, CASE WHEN (SELECT true FROM dms.Document AS t WHERE t.DocumentUuid = u.id LIMIT 1) THEN gen_random_uuid() ELSE u.id END
+        FROM (%%1$s) AS w
+        CROSS JOIN LATERAL (SELECT CAST(md5(%2$L || CAST(w.key AS text)) AS uuid) AS id OFFSET 0) AS u
+        LEFT JOIN LATERAL (%3$s) AS d ON true
+        WHERE d.DocumentId IS NULL
+        ON CONFLICT (DocumentUuid) DO NOTHING', tracked.ResourceKeyId, tracked.Salt, dms.tracked_document(tracked_id, 'w.key'));
     IF tracked.KeepsBodies THEN
         keep := format('PERFORM dms.tracked_%s_keep(touched);', tracked_id);
     END IF;
@@ -101,17 +111,15 @@ BEGIN
         JOIN dms.tracked_%2$s AS r ON %3$s
         FOR NO KEY UPDATE OF r) AS l;
     WITH made AS (
-        INSERT INTO dms.Document (ResourceKeyId, KeyValues)
-        SELECT %4$s, w.key FROM (SELECT DISTINCT l.key FROM unnest(locked) AS l (key)) AS w
-        LEFT JOIN LATERAL (%5$s) AS d ON true WHERE d.DocumentId IS NULL
+        %4$s
         RETURNING DocumentId
     )
     SELECT array_agg(DocumentId) INTO touched FROM made;
     IF touched IS NOT NULL THEN
         PERFORM dms.tracked_%2$s_edges(touched);
-        %6$s
+        %5$s
     END IF;
-END ', key_r, tracked_id, typed, tracked.ResourceKeyId, dms.tracked_document(tracked_id, 'w.key'), keep);
+END ', key_r, tracked_id, typed, format(create_w, 'SELECT DISTINCT l.key FROM unnest(locked) AS l (key)'), keep);
     statement := format('CREATE OR REPLACE FUNCTION dms.%I(keys jsonb[]) RETURNS void %s AS %L', name, settings, source);
     RETURN NEXT;
 
@@ -395,12 +403,7 @@ BEGIN
     touched := NULL;
     IF missing > 0 THEN  -- rows that no fill has reached, or that came past the triggers
         WITH made AS (
-            INSERT INTO dms.Document (ResourceKeyId, KeyValues)
-            SELECT %13$s, k.key
-            FROM inserted AS %5$s
-            CROSS JOIN LATERAL (SELECT %8$s AS key FROM dms.tracked_%1$s AS r WHERE %12$s LIMIT 1) AS k
-            LEFT JOIN LATERAL (%10$s) AS d ON true
-            WHERE d.DocumentId IS NULL
+            %13$s
             RETURNING DocumentId
         )
         SELECT array_agg(DocumentId) INTO touched FROM made;
@@ -428,7 +431,8 @@ END ', tracked_id, dms.columns_of(keys, 's'),
                      || CASE WHEN referred <> '{}' THEN ARRAY['dmsjournal referred'] END) AS c),
         cells, alias, CASE WHEN links = '{}' THEN 'false' ELSE 'p."dmsjournal linked" IS NOT FALSE' END,
         CASE WHEN referred = '{}' THEN 'false' ELSE 'p."dmsjournal referred" IS NOT FALSE' END, key_r, equal_p, dms.tracked_document(tracked_id, 'k.key'),
-        key_t, equal_t, tracked.ResourceKeyId,
+        key_t, equal_t, format(create_w, format('SELECT k.key FROM inserted AS %s CROSS JOIN LATERAL (SELECT %s AS key FROM dms.tracked_%s AS r WHERE %s LIMIT 1) AS k',
+                                                alias, key_r, tracked_id, equal_t)),
         CASE WHEN keep = '' THEN '' ELSE format('touched := touched || renamed || changed || rekeyed || relinked;
     IF touched IS NOT NULL THEN
         %s
@@ -538,15 +542,14 @@ BEGIN
         WHERE r."dmsjournal place" >= format(''(%%s,0)'', low)::tid AND r."dmsjournal place" < format(''(%%s,0)'', high)::tid AND d.DocumentId IS NULL
         FOR NO KEY UPDATE OF r SKIP LOCKED) AS l;
     WITH made AS (
-        INSERT INTO dms.Document (ResourceKeyId, KeyValues)
-        SELECT %4$s, w.key FROM unnest(locked) AS w (key) LEFT JOIN LATERAL (%5$s) AS d ON true WHERE d.DocumentId IS NULL
+        %4$s
         RETURNING DocumentId
     )
     SELECT array_agg(DocumentId) INTO touched FROM made;
     IF touched IS NOT NULL THEN
         PERFORM dms.tracked_%2$s_edges(touched);
+        %5$s
         %6$s
-        %7$s
     END IF;
     made := coalesce(cardinality(touched), 0);
     SELECT count(*) INTO passed
@@ -554,7 +557,7 @@ BEGIN
     LEFT JOIN LATERAL (SELECT %1$s AS key OFFSET 0) AS k ON true
     LEFT JOIN LATERAL (%3$s) AS d ON true
     WHERE r."dmsjournal place" >= format(''(%%s,0)'', low)::tid AND r."dmsjournal place" < format(''(%%s,0)'', high)::tid AND d.DocumentId IS NULL;
-END ', key_r, tracked_id, dms.tracked_document(tracked_id, 'k.key'), tracked.ResourceKeyId, dms.tracked_document(tracked_id, 'w.key'), keep, arrive);
+END ', key_r, tracked_id, dms.tracked_document(tracked_id, 'k.key'), format(create_w, 'SELECT l.key FROM unnest(locked) AS l (key)'), keep, arrive);
     statement := format('CREATE OR REPLACE FUNCTION dms.%I(low bigint, high bigint, OUT made bigint, OUT passed bigint) %s AS %L', name, settings, source);
     RETURN NEXT;
 

@@ -25,6 +25,7 @@ CREATE TABLE dms.TrackedTable (
     IsLinked       boolean     NOT NULL,  -- false: that pass makes the edges of documents that were there before
     IsCurrent      boolean     NOT NULL,  -- false: that pass stamps them, since their rows may have changed unseen
     FilledAt       timestamptz NULL,      -- null: the fill has not come to its end
+    Salt           uuid        NOT NULL DEFAULT gen_random_uuid(),  -- of the uuids of documents that no insert of a row made
     CreatedAt      timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 COMMENT ON TABLE dms.TrackedTable IS 'dmsjournal: the tables of others that are journaled';
