@@ -149,6 +149,9 @@ TYPES = {
     "text": "'née \"x\" \\ y'",
     "inet": "'10.0.0.1/8'",
     "boolean": "true",
+    "char(5)": "'abc'",
+    "bit(3)": "B'101'",
+    "varchar(4)": "'abcd'",
 }
 
 

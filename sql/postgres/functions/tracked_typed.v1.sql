@@ -1,4 +1,5 @@
 -- sql/postgres/functions/tracked_typed.v1.sql: the SQL expression that makes a value of a key's type of the JSON that tracked_json made of it.
+-- format_type(…, -1): a type without a length, since CAST(… AS character) cuts to one character.
 -- `source` gives jsonb, `property` is the name in it. Types of others go through their input function (jsonb_to_record), never through a cast.
 CREATE FUNCTION dms.tracked_typed(type_id oid, source text, property text) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -7,8 +8,8 @@ DECLARE
 BEGIN
     RETURN CASE
         WHEN base = 'bytea'::regtype THEN format('decode(%s ->> %L, ''base64'')', source, property)
-        WHEN base < 16384 THEN format('CAST(%s ->> %L AS %s)', source, property, format_type(base, NULL))
-        ELSE format('(SELECT typed.v FROM jsonb_to_record(jsonb_build_object(''v'', %s -> %L)) AS typed (v %s))', source, property, format_type(base, NULL))
+        WHEN base < 16384 THEN format('CAST(%s ->> %L AS %s)', source, property, format_type(base, -1))
+        ELSE format('(SELECT typed.v FROM jsonb_to_record(jsonb_build_object(''v'', %s -> %L)) AS typed (v %s))', source, property, format_type(base, -1))
     END;
 END $$;
 REVOKE EXECUTE ON FUNCTION dms.tracked_typed(oid, text, text) FROM PUBLIC;
