@@ -14,11 +14,14 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET r
            format('column %s %s', coalesce(c.name, c.name_before), CASE WHEN c.name_before IS NULL THEN 'is new' WHEN c.name IS NULL THEN 'is gone'
                WHEN c.name <> c.name_before THEN 'was ' || c.name_before ELSE 'was of type ' || c.type_before END)
     FROM dms.TrackedTable AS t
+    CROSS JOIN LATERAL (  -- in a restored database the columns have other numbers, if one was dropped before: they are known by their names
+        SELECT q.id, CASE WHEN q.id = t.RelationId THEN 0 ELSE 1 END AS known_by
+        FROM (SELECT dms.tracked_relation(t.TrackedTableId) AS id) AS q) AS r
     CROSS JOIN LATERAL (
         SELECT was.value ->> 1 AS name_before, was.value ->> 2 AS type_before, now.value ->> 1 AS name, now.value ->> 2 AS type
         FROM jsonb_array_elements(t.AllColumns) AS was
-        FULL JOIN jsonb_array_elements(dms.tracked_columns(dms.tracked_relation(t.TrackedTableId))) AS now ON now.value -> 0 = was.value -> 0) AS c
-    WHERE dms.tracked_relation(t.TrackedTableId) = t.RelationId AND (c.name_before, c.type_before) IS DISTINCT FROM (c.name, c.type)
+        FULL JOIN jsonb_array_elements(dms.tracked_columns(r.id)) AS now ON now.value -> r.known_by = was.value -> r.known_by) AS c
+    WHERE r.id IS NOT NULL AND (c.name_before, c.type_before) IS DISTINCT FROM (c.name, c.type)
     UNION ALL
     SELECT 'tracking-unfilled', t.TableName, 'its fill has not come to its end' FROM dms.TrackedTable AS t WHERE t.FilledAt IS NULL
 $$;

@@ -8,11 +8,22 @@ DECLARE
     tracked_id smallint := dms.tracked_id(table_name);
     neighbour  smallint;
     seen       boolean;
+    lost       name;
 BEGIN
     PERFORM dms.begin_tracking();
     IF dms.tracked_relation(tracked_id) IS NULL THEN
         RAISE EXCEPTION 'table % is not there any more', table_name
             USING ERRCODE = 'DJ004', HINT = 'Run dmsjournal untrack with it: its documents go, and their tombstones say so.';
+    END IF;
+    -- In a restored database the columns may have other numbers: a column that has another name by now could be any.
+    SELECT c INTO lost
+    FROM dms.TrackedTable AS t CROSS JOIN LATERAL unnest(t.ShownColumns || t.WatchedColumns) AS c
+    WHERE t.TrackedTableId = tracked_id AND t.RelationId <> dms.tracked_relation(tracked_id)
+      AND NOT EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = dms.tracked_relation(tracked_id) AND a.attname = c AND a.attnum > 0 AND NOT a.attisdropped)
+    LIMIT 1;
+    IF lost IS NOT NULL THEN
+        RAISE EXCEPTION 'column % of table % is gone or has another name since the database was restored: which one it is now cannot be told', quote_ident(lost), table_name
+            USING ERRCODE = 'DJ004', HINT = 'Run dmsjournal untrack --keep-documents, then dmsjournal track with --shows and --columns as the columns are called now.';
     END IF;
     UPDATE dms.TrackedTable AS t
     SET ShownColumns = dms.renamed_columns(t.ShownColumns, t.AllColumns, dms.tracked_relation(tracked_id)),
