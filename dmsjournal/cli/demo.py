@@ -15,7 +15,7 @@ def demo(
     no_spark: Annotated[bool, typer.Option("--no-spark", help="Leave the Spark job out.")] = False,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the database: with --url for good, else until Ctrl-C.")] = False,
 ) -> None:
-    """Show in a minute what the journal does. It loads and changes the documents of a school district.
+    """Show in a minute what the journal does: on tables of your own, then on the documents of a school district.
 
     Example: dmsjournal demo --no-spark
     """

@@ -1,4 +1,4 @@
-"""The demo: a school district's documents change, and the journal says which ones, page by page and to a Spark job."""
+"""The demo: rows of ordinary tables change, then documents of a school district, and the journal says which ones."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ from dmsjournal.database import postgres, sql
 from dmsjournal.database.connect import engine_for, translated
 from dmsjournal.database.urls import shown
 from dmsjournal.demo import district
+from dmsjournal.demo.shop import Shop
 from dmsjournal.model.documents import Key
+from dmsjournal.operate import tracking
 from dmsjournal.schema import migrate
 from dmsjournal.testing.embedded import EmbeddedPostgres, EmbeddedPostgresError
 from dmsjournal.util.files import private
@@ -55,7 +57,7 @@ def run(url: str | None = None, *, spark: bool = True, keep: bool = False) -> bo
                 url = server.url()
             else:
                 stack.enter_context(_borrowed(url, keep))
-            migrate.upgrade(url)
+            migrate.upgrade(url, options=[tracking.OPTION])
             db = stack.enter_context(dj.connect(url))
         name = f"PostgreSQL {server.version}, the demo's own" if server else _shown(url)
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="dmsjournal-demo-")))
@@ -102,7 +104,10 @@ def _wait(console: Console, server: EmbeddedPostgres, folder: Path) -> None:
     has_files = any(folder.glob("*.parquet"))  # with --no-spark there are none
     kept = "The database and the Parquet files stay" if has_files else "The database stays"
     console.print(f"\n{kept} until Ctrl-C. In another terminal:", soft_wrap=True)
-    console.print(f"  cd {folder}\n  export DMSJOURNAL_URL=$(cat url)\n  dmsjournal changes Student --limit 5", soft_wrap=True)
+    console.print(
+        f"  cd {folder}\n  export DMSJOURNAL_URL=$(cat url)\n  dmsjournal tracked\n  dmsjournal changes order --limit 5",
+        soft_wrap=True,
+    )
     try:
         threading.Event().wait()
     except KeyboardInterrupt:
@@ -163,37 +168,78 @@ class _Story:
         """Tells it; whether all agreed."""
         self.console.print("\n[bold]dmsjournal: what changed since version X?[/]\n")
         self._say("database", escape(database))
+        told = self._shop()
+
+        self.console.print("\n[bold]The second way: documents in the journal's own tables[/]\n")
         cast = self._load()
 
         first = self._newest()
         counts = self._counts(dj.Window(1, first))
-        self._chapter(1, "Note the newest version")
+        self._chapter(4, "Note the newest version")
         self._say("versions", f"newest is {first:,}: a consumer that has read up to it goes on from there")
 
-        self._chapter(2, "Change some documents, each line in a transaction of its own")
+        self._chapter(5, "Change some documents, each line in a transaction of its own")
         self._change(cast)
 
         last = self._newest()
         window = dj.Window(first + 1, last)
-        self._chapter(3, f"Ask what changed since: versions {first + 1:,} to {last:,}")
+        self._chapter(6, f"Ask what changed since: versions {first + 1:,} to {last:,}")
         moved = self._compare(counts, dj.Window(1, first), window)
         changes = self._pages(cast.standard, window)
         self._journals(cast, window)
         if not spark:
-            return self._verdict(moved, "every document left the old window for the new one, or was deleted")
+            return self._verdict(told and moved, "every document left the old window for the new one, or was deleted")
 
-        self._chapter(4, "Let Spark read that window")
+        self._chapter(7, "Let Spark read that window")
         rows = self._spark(cast.standard, window)
         agreed = rows == sorted((c.change_version, c.document_id, str(c.document_uuid)) for c in changes)
         fact = f"the same {len(rows):,} rows" if agreed else f"{len(rows):,} and {len(changes):,} rows, not the same ones"
-        return self._verdict(moved and agreed, f"Spark's Parquet and db.changes have {fact}")
+        return self._verdict(told and moved and agreed, f"Spark's Parquet and db.changes have {fact}")
+
+    def _shop(self) -> bool:
+        """Tracks ordinary tables and changes rows of them; whether the orders that have changed are those that SQL finds."""
+        shop = Shop(self.db)
+        with self.console.status("Making tables"):
+            shop.create()
+        self._chapter(1, "Track tables of your own")
+        self._say("command", "dmsjournal track --schema shop --project Shop --shows shop.customer=name")
+        with self.console.status("Tracking tables"):
+            tracked = shop.track()
+        for one in tracked:
+            shown = ", ".join(name for name in one.shows if name not in one.key)
+            facts = [
+                f"key {', '.join(one.key)}",
+                *([f"shows {shown}"] if shown else []),
+                *(f"refers to {n}" for n in one.refers_to),
+            ]
+            self._say("table", escape(f"{one.table:16}{'; '.join(facts)}"))
+        first = self._newest()
+        self._say("versions", f"newest is {first:,}: a consumer that has read up to it goes on from there")
+
+        self._chapter(2, "Write to them, as any program does")
+        for statement in shop.change():
+            self._say("sql", escape(statement))
+
+        window = dj.Window(first + 1, self._newest())
+        self._chapter(3, f"Ask what changed since: versions {window.min:,} to {window.max:,}")
+        table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+        for title in ("", "\ntable", "\nchanged", "written\nthemselves", "by reference\nonly", "\ndeleted"):
+            table.add_column(title, justify="left" if title in ("", "\ntable") else "right")
+        for found in shop.counted(window):
+            numbers = (found.changed, found.written, found.changed - found.written, found.deleted)
+            table.add_row("", found.table, *(f"{number:,}" for number in numbers))
+        self.console.print(table)
+        orders, wanted = shop.changed_orders(window), shop.orders_of_renamed()
+        self._say("check", f"SQL finds {len(wanted)} orders of Ada Lovelace, {'the same' if orders == wanted else 'not the same'}")
+        return orders == wanted
 
     def _load(self) -> _Cast:
         with self.console.status("Loading documents") as status:
             name, given = lines()
             report = load.load(self.db, given, progress=lambda n: status.update(f"Loading documents: {n:,} of {len(given):,}"))
             cast = _Cast.of(map(load.parse, filter(bytes.strip, given)))
-        count = f"{report.documents:,} of {len(self.db.resources()):,} resources, {name}"
+        resources = sum(1 for resource in self.db.resources() if resource.project_name != "Shop")
+        count = f"{report.documents:,} of {resources:,} resources, {name}"
         self._say("documents", f"{count}; loaded in {report.seconds:.1f} s, {report.documents / report.seconds:,.0f} a second")
         return cast
 

@@ -279,7 +279,8 @@ def test_the_demo_tells_its_story_and_leaves_the_database_empty(
         for _ in range(2):
             assert story.run(url, spark=False)
         told = capsys.readouterr().out
-        assert told.count("They agree") == 2
+        assert told.count("They agree") == told.count("SQL finds 10 orders of Ada Lovelace, the same") == 2
+        assert " ".join(told.split()).count("order 10 0 10 1") == 2  # ten orders changed, nobody wrote them, one is deleted
         assert sa.make_url(url).password not in told
         assert story.run(url, spark=False, keep=True)
         with pytest.raises(dj.InvalidRequest, match="name an empty database"):

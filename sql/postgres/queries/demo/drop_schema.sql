@@ -1,2 +1,2 @@
--- sql/postgres/queries/demo/drop_schema.sql: removes a journal with its documents. For the demo, which brought both.
-DROP SCHEMA IF EXISTS dms CASCADE
+-- sql/postgres/queries/demo/drop_schema.sql: removes a journal with its documents, and the demo's tables. For the demo, which brought them.
+DROP SCHEMA IF EXISTS shop, dms CASCADE

@@ -1,3 +1,3 @@
--- sql/postgres/queries/demo/is_empty.sql: whether a database has no table of anybody's, and no schema dms.
-SELECT to_regnamespace('dms') IS NULL AND NOT EXISTS (
+-- sql/postgres/queries/demo/is_empty.sql: whether a database has no table of anybody's, and neither schema dms nor shop.
+SELECT to_regnamespace('dms') IS NULL AND to_regnamespace('shop') IS NULL AND NOT EXISTS (
     SELECT FROM pg_class WHERE relkind IN ('r', 'p') AND relnamespace::regnamespace::text !~ '^(pg_|information_schema$)')
