@@ -484,7 +484,13 @@ MUTATIONS = [
     Mutation(
         "edges to a row that goes stay",
         test_tracked_races.test_a_delete_meets_a_new_referrer,
-        ((GENERATED, "BEGIN\n    DELETE FROM dms.ReferenceEdge WHERE ChildDocumentId = ANY (ids);", "BEGIN"),),
+        (
+            (
+                GENERATED,
+                "DELETE FROM dms.ReferenceEdge AS e\n    USING unnest(ids)",
+                "DELETE FROM dms.ReferenceEdge AS e\n    USING unnest(ids[2:1])",
+            ),
+        ),
         **TRACKING,
     ),
     Mutation(

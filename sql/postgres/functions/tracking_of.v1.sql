@@ -233,7 +233,10 @@ END ', dms.tracked_body(tracked_id, 'r'), tracked_id, typed);
     name := format('tracked_%s_remove', tracked_id);
     source := '
 BEGIN
-    DELETE FROM dms.ReferenceEdge WHERE ChildDocumentId = ANY (ids);
+    DELETE FROM dms.ReferenceEdge AS e
+    USING unnest(ids) AS w (id)
+    CROSS JOIN LATERAL (SELECT ParentDocumentId, ChildDocumentId FROM dms.ReferenceEdge WHERE ChildDocumentId = w.id OFFSET 0) AS f
+    WHERE e.ParentDocumentId = f.ParentDocumentId AND e.ChildDocumentId = f.ChildDocumentId;
     DELETE FROM dms.Document WHERE DocumentId = ANY (ids);
 END ';
     statement := format('CREATE OR REPLACE FUNCTION dms.%I(ids bigint[]) RETURNS void %s AS %L', name, settings, source);
