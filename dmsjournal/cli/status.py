@@ -98,6 +98,7 @@ def _lines(found: dj.Status) -> Iterator[str]:
     yield f"horizon   {_or(found.lag_versions, '{:,}')} versions behind, {_age(found.lag_seconds)}"
     yield from _triggers(found)
     yield from _partitions(found)
+    yield from _tracked(found)
     yield ""
     yield from _table(
         ("journal", "~rows", "size", "~last hour", "~last day", "floor", "pruned at"),
@@ -139,6 +140,15 @@ def _partitions(found: dj.Status) -> Iterator[str]:
     each = "" if parts.versions is None else f", {parts.versions:,} versions a part"
     yield f"parts     up to version {_or(parts.through, '{:,}')}{lasts}{each}, ensured at {_time(parts.ensured_at)}"
     yield from (_bold(f"          {warning}") for warning in parts.warnings(_WARNED_DAYS))
+
+
+def _tracked(found: dj.Status) -> Iterator[str]:
+    if found.tracked is None:
+        return
+    yield f"tracked   {len(found.tracked)} tables, {sum(bool(of.problems) for of in found.tracked)} to look at"
+    for of in found.tracked:
+        if of.problems:
+            yield _bold(printable(f"          {of.table}: {'; '.join(of.problems)}: run `dmsjournal track --renew`"))
 
 
 def _holders(found: dj.Status) -> Iterator[str]:

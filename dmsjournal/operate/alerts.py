@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dmsjournal.operate.status import Status
+from dmsjournal.util.printable import printable
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,8 +14,9 @@ class Limits:
     """The most that is well, inclusive; None is no limit.
 
     `lag_seconds` and `lag_versions` are for the horizon and for each consumer, `hold_seconds` for the age of each transaction
-    that holds a floor. With `triggers`, each has to be there and enabled. `partition_days` is the least: with
-    option partitions the parts of the journals have to last for so long and be there, and their default parts have to be empty.
+    that holds a floor. With `triggers`, each has to be there and enabled, also those of tracked tables. `partition_days` is the
+    least: with option partitions the parts of the journals have to last for so long and be there, and their default parts have to
+    be empty.
     """
 
     lag_seconds: float | None = None
@@ -59,6 +61,11 @@ class Limits:
                 f"trigger {trigger.name} on dms.{trigger.table} is {trigger.state}"
                 for trigger in status.triggers
                 if trigger.state != "enabled"
+            )
+            yield from (
+                f"tracked table {printable(one.table)}: {printable('; '.join(one.problems))}"
+                for one in status.tracked or ()
+                if not one.is_whole
             )
 
 

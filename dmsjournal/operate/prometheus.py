@@ -107,6 +107,12 @@ def _gauges(status: Status) -> list[Metric]:
             (({"journal": journal.name}, journal.name in parts.overflowing) for journal in status.journals),
         )
         one("partitions_missing", "Parts of journals that were detached or dropped by hand.", len(parts.missing))
+    if status.tracked is not None:
+        gauge(
+            "tracked_table_problems",
+            "How many things of a tracked table are not as they should be.",
+            (({"table": of.table}, len(of.problems)) for of in status.tracked),
+        )
     one("hidden", "Parts of the status that the role may not see.", len(status.hidden))
     return found
 

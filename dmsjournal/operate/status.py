@@ -17,6 +17,7 @@ from dmsjournal.database.horizon import Horizon
 from dmsjournal.database.revisions import option_of
 from dmsjournal.database.session import Session
 from dmsjournal.model.windows import MAX_VERSION, ChangeVersions
+from dmsjournal.operate import tracking
 from dmsjournal.operate.consumers import consumer_of
 from dmsjournal.operate.partitions import OPTION, missing_parts
 
@@ -116,6 +117,18 @@ class PartitionStatus:
 
 
 @dataclass(frozen=True, slots=True)
+class TrackedStatus:
+    """A tracked table and what is not as it should be with it: columns that changed since, a trigger that is missing.
+
+    `is_whole` is False where a trigger, a function, the view or the table itself is not as it should be: changes may go unseen.
+    """
+
+    table: str
+    problems: tuple[str, ...]
+    is_whole: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Sample:
     """An event of the history: its version and its time."""
 
@@ -139,7 +152,8 @@ class Status:
     `newest` is the horizon. `last_stamp` is the last one that was given, committed or not, None where the role may not see it;
     `lag_versions` is how far the horizon is below it. `lag_seconds` is the age of the first event above the horizon that can be
     seen, 0 where there is none: how late readers are. `holders` begin with the one that holds the horizon. `history` is 48 events
-    at most, at equal distances of version, oldest first. `partitions` is None without option partitions.
+    at most, at equal distances of version, oldest first. `partitions` is None without option partitions, `tracked` without option
+    tracking, or where the role may not see it.
     """
 
     at: datetime
@@ -159,6 +173,7 @@ class Status:
     history: tuple[Sample, ...]
     hidden: tuple[Hidden, ...]
     partitions: PartitionStatus | None = None
+    tracked: tuple[TrackedStatus, ...] | None = None
 
 
 def read_status(session: Session, horizon: Horizon) -> Status:
@@ -173,6 +188,8 @@ def read_status(session: Session, horizon: Horizon) -> Status:
     since_hour, since_day = (events.first_since(server.now - period, history) for period in (_HOUR, _DAY))
     growth = events.rows_since([since_hour, since_day])
     revisions = tuple(session.execute("database/revisions").scalars())
+    options = [option_of(revision) for revision in revisions]
+    tracked, unseen = _tracked(session) if tracking.OPTION in options else (None, ())
     oldest, last_stamp = ChangeVersions.above(floors, newest).oldest, server.last_stamp
     return Status(
         at=server.now,
@@ -192,8 +209,9 @@ def read_status(session: Session, horizon: Horizon) -> Status:
             TriggerStatus(row.table_name, row.trigger_name, row.state) for row in session.execute("schema/status_triggers")
         ),
         history=tuple(history),
-        hidden=hidden,
-        partitions=_partitions(session, newest, newest - since_day + 1) if OPTION in map(option_of, revisions) else None,
+        hidden=(*hidden, *unseen),
+        partitions=_partitions(session, newest, newest - since_day + 1) if OPTION in options else None,
+        tracked=tracked,
     )
 
 
@@ -215,6 +233,15 @@ def _partitions(session: Session, newest: int, versions_a_day: int) -> Partition
     overflowing = tuple(row.journal for row in rows if row.overflows)
     missing = tuple(f"part {row.partition} of {row.journal}" for row in missing_parts(session))
     return PartitionStatus(through, days_left, overflowing, versions, ahead, ensured_at, missing)
+
+
+def _tracked(session: Session) -> tuple[tuple[TrackedStatus, ...] | None, tuple[Hidden, ...]]:
+    """The tracked tables; None where the role may not see them, and what it lacks."""
+    seen = session.execute("operate/status_tracking_seen").one()
+    if not seen.is_seen:
+        return None, (Hidden("tracked", "the state of tracked tables", seen.remedy),)
+    rows = session.execute("operate/status_tracking")
+    return tuple(TrackedStatus(row.table_name, tuple(row.problems), row.is_whole) for row in rows), ()
 
 
 def read_holders(session: Session) -> tuple[Holder, ...]:

@@ -124,9 +124,9 @@ RUN_ELSEWHERE = {
     "demo": "makes a database of its own",
     "extract": "tests/spark: reads through JDBC",
     "apply": "connects to no database",
-    "track": "tests/tracking: without a pooler",
-    "untrack": "tests/tracking: without a pooler",
-    "tracked": "tests/tracking: without a pooler",
+    "track": "tests/tracking/test_commands.py",
+    "untrack": "tests/tracking/test_commands.py",
+    "tracked": "tests/tracking/test_commands.py",
 }
 
 

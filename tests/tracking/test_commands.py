@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import psycopg
 import pytest
 import sqlalchemy as sa
 from alembic.migration import MigrationContext
@@ -14,7 +15,9 @@ from dmsjournal.cli import app
 from dmsjournal.database import postgres, sqlserver
 from dmsjournal.operate import tracking
 from dmsjournal.schema import migrate
+from tests.helpers import in_psycopg
 from tests.migrations.conftest import Program
+from tests.pgbouncer import left_behind, pooled
 
 from .helpers import Sql
 
@@ -44,6 +47,68 @@ def test_a_schema_is_tracked_in_the_order_of_its_foreign_keys(tracked: str, sql:
     cli(tracked, "track", "--renew")
     assert cli(tracked, "untrack", "shop.customer") == "untracked=shop.customer\n"
     assert len(cli(tracked, "deletes", "customer").splitlines()) == 1
+
+
+@pytest.mark.acceptance("74")
+def test_status_names_what_has_changed_about_a_tracked_table(tracked: str, sql: Sql) -> None:
+    sql(SHOP)
+    cli(tracked, "track", "--schema", "shop")
+    assert "tracked   2 tables, 0 to look at" in cli(tracked, "status")
+    sql("ALTER TABLE shop.customer ADD COLUMN more text")
+    told = cli(tracked, "status", "--check-triggers")
+    assert "shop.customer: column more is new: run `dmsjournal track --renew`" in told
+    assert 'dmsjournal_tracked_table_problems{database="' in cli(tracked, "status", "--prometheus")
+    sql("DROP TRIGGER zz_dmsjournal_1_delete ON shop.customer")
+    done = CliRunner().invoke(app, ["status", "--check-triggers", "--url", tracked])
+    assert done.exit_code == 3
+    assert "tracked table shop.customer: " in done.stderr
+    cli(tracked, "track", "--renew")
+    assert "tracked   2 tables, 0 to look at" in cli(tracked, "status", "--check-triggers")
+    sql(
+        "CREATE ROLE statusreader; GRANT USAGE ON SCHEMA dms TO statusreader; "
+        "GRANT SELECT ON ALL TABLES IN SCHEMA dms TO statusreader"
+    )
+    try:
+        engine = sa.create_engine(tracked, connect_args={"options": "-c role=statusreader"})
+        with dj.connect(engine.url.update_query_dict({"options": "-c role=statusreader"})) as journal:
+            found = journal.status()
+        assert found.tracked is None
+        [remedy] = [hidden.remedy for hidden in found.hidden if hidden.part == "tracked"]
+        sql(remedy)
+        with dj.connect(engine.url.update_query_dict({"options": "-c role=statusreader"})) as journal:
+            assert [one.table for one in journal.status().tracked or ()] == ['shop."Order"', "shop.customer"]
+    finally:
+        sql("DROP OWNED BY statusreader; DROP ROLE statusreader")
+
+
+@pytest.mark.acceptance("83", "94")
+def test_tracked_tables_and_their_commands_through_a_pooler_in_transaction_mode(tracked: str, sql: Sql) -> None:
+    """Two programs share the pool's one server session: what one leaves in it must not reach the other."""
+    sql(SHOP)
+    with pooled(tracked, default_pool_size=1) as pool:
+        through = pool.render_as_string(hide_password=False)
+        cli(through, "track", "--schema", "shop", "--project", "Shop", "--shows", "shop.customer=name", "--lock-timeout", "7s")
+        with (
+            psycopg.connect(in_psycopg(pool), prepare_threshold=None) as one,
+            psycopg.connect(in_psycopg(pool), prepare_threshold=None) as two,
+        ):
+            for number, writer in enumerate((one, two, one), start=2):
+                writer.execute("INSERT INTO shop.customer VALUES (%s, 'x')", [number])
+                writer.execute("UPDATE shop.customer SET id = id + 100 WHERE id = %s", [number])
+                writer.commit()
+            one.execute("UPDATE shop.customer SET name = 'Eve' WHERE id = 1")
+            one.rollback()
+            two.execute("UPDATE shop.customer SET name = 'Eva' WHERE id = 1")
+            two.commit()
+            assert two.execute("SHOW lock_timeout").fetchone() == ("0",)
+        assert len(cli(through, "changes", "Order", "--min", "4").splitlines()) == 1
+        assert [line.split("\t")[0] for line in cli(through, "tracked").splitlines()] == ['shop."Order"', "shop.customer"]
+        assert "findings=0" in cli(through, "verify")
+        sql("ALTER TABLE shop.customer ADD COLUMN more text")
+        cli(through, "track", "--renew")
+        assert left_behind(pool, 1) == []
+        cli(through, "untrack", 'shop."Order"')
+        assert left_behind(pool, 1) == []
 
 
 @pytest.mark.parametrize(
