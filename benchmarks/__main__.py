@@ -6,7 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from benchmarks import arrow, context, database, feed, hub, option, page, plan, prune, report, ring, track, write
+from benchmarks import arrow, context, database, existing, feed, hub, option, page, plan, prune, report, ring, track, write
 from benchmarks.facts import Facts
 from benchmarks.report import Table
 
@@ -51,7 +51,10 @@ def main() -> None:
         if asked.what in ("context", "all"):
             costs = context.Options(asked.rows, asked.singles, asked.repeat, own_command(asked, "context", "rows", "singles"))
             measured(url, asked, "context", costs, context.measure)
-        if asked.what in ("track", "all"):
+        if asked.what == "track" and asked.existing:
+            rows = existing.Options(asked.existing, own_command(asked, "track", "existing"))
+            measured(url, asked, "existing", rows, existing.measure)
+        elif asked.what in ("track", "all"):
             tracks = track.Options(asked.rows, asked.singles, asked.repeat, own_command(asked, "track", "rows", "singles"))
             measured(url, asked, "track", tracks, track.measure)
         if asked.what in ("prune", "all"):
@@ -139,6 +142,8 @@ def parser() -> argparse.ArgumentParser:
     writes.add_argument("--rows", type=positive, default=100_000, help="rows of a bulk statement")
     writes.add_argument("--singles", type=positive, default=1_000, help="single-row transactions of a run, 2 or more")
     writes.add_argument("--mixed-rows", type=positive, default=20_000, help="rows of case 15b's large statement")
+    tracks = parser.add_argument_group("track")
+    tracks.add_argument("--existing", type=positive, help="instead, track six tables of so many rows while four writers go on")
     prunes = parser.add_argument_group("prune")
     prunes.add_argument("--pruned", type=positive, default=5_000_000, help="events to prune")
     prunes.add_argument("--batch-size", type=positive, default=2_000, help="rows of a transaction of the prune")

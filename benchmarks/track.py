@@ -1,22 +1,26 @@
 """What tracking costs a writer: a table as it is, tracked, and with a usual audit trigger (a row each: jsonb of old and new).
 
 Each with 0, 2 and 5 foreign keys. Variants take turns inside every repetition, so that whatever else the machine does meets all.
+`mixed` is what a single row costs in the session that ran the bulk statements, and keeps their plans; `fresh`, in one of its own.
 """
 
+from contextlib import ExitStack
 from dataclasses import dataclass
 from statistics import median
 from time import perf_counter
 
 import sqlalchemy as sa
 
+import dmsjournal as dj
 from benchmarks import database
 from benchmarks.facts import Facts, facts
 from benchmarks.report import Table
+from dmsjournal.operate import tracking
 from dmsjournal.schema import migrate
 
 VARIANTS = ("untracked", "tracked", "audit")
 KEYS = (0, 2, 5)
-REFERRED = 1_000  # rows of each table that is referred to
+OPERATIONS = ("insert", "update", "delete")
 
 
 @dataclass(frozen=True)
@@ -30,63 +34,62 @@ class Options:
 
 
 def measure(url: str, options: Options) -> tuple[list[Table], Facts]:
-    """The tables of bulk statements (a row) and of single-row transactions."""
-    migrate.upgrade(url, options=["tracking"])
+    """The tables of bulk statements (a row), of single-row transactions, and of sessions that mix both."""
     ratios = (("tracked", "untracked"), ("audit", "untracked"))
     bulk = Table(f"a row of a statement of {options.rows:,}", VARIANTS, ratios)
     single = Table("one row, one transaction", VARIANTS, ratios)
-    with database.connect(url) as conn:
-        for variant in VARIANTS:
-            _make(conn, variant)
+    mixed = Table("one row of a tracked table, by session", ("fresh", "mixed"), (("mixed", "fresh"),))
+    prepare(url)
+    with ExitStack() as stack:
+        writers = {name: stack.enter_context(database.connect(url, search_path=name)) for name in VARIANTS}
         for repetition in range(options.repeat + 1):  # the first warms the caches
-            first = 1 + repetition * (options.rows + options.singles)
+            first = 1 + repetition * (options.rows + 2 * options.singles)
+            alone = range(first + options.rows, first + options.rows + options.singles)
             for keys in KEYS:
-                for operation in ("insert", "update", "delete"):
+                for operation in OPERATIONS:
+                    name = f"{operation}, {keys} foreign keys"
                     for offset in range(len(VARIANTS)):
                         variant = VARIANTS[(repetition + offset) % len(VARIANTS)]
-                        table = f"{variant}.t{keys}"
-                        seconds = _timed(conn, _statement(table, keys, operation, first, first + options.rows - 1))
-                        alone = [
-                            _timed(conn, _statement(table, keys, operation, number, number))
-                            for number in range(first + options.rows, first + options.rows + options.singles)
-                        ]
+                        conn = writers[variant]
+                        seconds = timed(conn, f"{operation}_{keys}", first, first + options.rows - 1)
+                        one = median(timed(conn, f"{operation}_{keys}", number, number) for number in alone)
                         if repetition:
-                            name = f"{operation}, {keys} foreign keys"
                             bulk.row(name, options.command).add(variant, seconds / options.rows)
-                            single.row(name, options.command).add(variant, median(alone))
-            conn.exec_driver_sql("VACUUM ANALYZE")
-        return [bulk, single], facts(conn)
+                            single.row(name, options.command).add(variant, one)
+                            if variant == "tracked":
+                                mixed.row(name, options.command).add("mixed", one)
+            if repetition:
+                _fresh(url, mixed, range(alone.stop, alone.stop + options.singles), options)
+            writers["untracked"].exec_driver_sql("VACUUM ANALYZE")
+        return [bulk, single, mixed], facts(writers["untracked"])
 
 
-def _timed(conn: sa.Connection, statement: str) -> float:
+def prepare(url: str) -> None:
+    """A schema a variant, each with the same tables."""
+    migrate.upgrade(url, options=["tracking"])
+    with database.connect(url) as conn:
+        database.script(conn, "track/schemas")
+    for variant in VARIANTS:
+        with database.connect(url, search_path=variant) as conn:
+            database.script(conn, "track/schema")
+            if variant == "audit":
+                database.script(conn, "track/audit")
+    with dj.connect(url) as journal:
+        journal.track(*map(dj.TrackedTable, tracking.tables_of(journal.database, "tracked")))
+
+
+def timed(conn: sa.Connection, name: str, first: int, last: int) -> float:
+    """Seconds of a statement on rows first to last."""
+    statement = database.query(f"track/{name}")
     start = perf_counter()
-    conn.exec_driver_sql(statement)
+    conn.execute(statement, {"first": first, "last": last})
     return perf_counter() - start
 
 
-def _statement(table: str, keys: int, operation: str, first: int, last: int) -> str:
-    if operation == "update":
-        return f"UPDATE {table} SET note = 'new' WHERE id BETWEEN {first} AND {last}"
-    if operation == "delete":
-        return f"DELETE FROM {table} WHERE id BETWEEN {first} AND {last}"
-    referred = "".join(f", 1 + (n + {key}) %% {REFERRED}" for key in range(keys))
-    return f"INSERT INTO {table} SELECT n, 'old'{referred} FROM generate_series({first}, {last}) AS n"
-
-
-def _make(conn: sa.Connection, variant: str) -> None:
-    """The tables of a variant."""
-    database.script(conn, "track_audit") if variant == "audit" else conn.exec_driver_sql(f"CREATE SCHEMA {variant}")
-    for number in range(max(KEYS)):
-        conn.exec_driver_sql(f"CREATE TABLE {variant}.r{number} (id int PRIMARY KEY, name text)")
-        conn.exec_driver_sql(f"INSERT INTO {variant}.r{number} SELECT n, 'x' FROM generate_series(1, {REFERRED}) AS n")
+def _fresh(url: str, table: Table, rows: range, options: Options) -> None:
+    """Single rows in a session that has run nothing else."""
     for keys in KEYS:
-        referred = "".join(f", f{key} int REFERENCES {variant}.r{key}" for key in range(keys))
-        conn.exec_driver_sql(f"CREATE TABLE {variant}.t{keys} (id int PRIMARY KEY, note text{referred})")
-        if variant == "audit":
-            conn.exec_driver_sql(
-                f"CREATE TRIGGER a AFTER INSERT OR UPDATE OR DELETE ON audit.t{keys} FOR EACH ROW EXECUTE FUNCTION audit.note()"
-            )
-    if variant == "tracked":
-        for name in (*(f"r{number}" for number in range(max(KEYS))), *(f"t{keys}" for keys in KEYS)):
-            conn.exec_driver_sql(f"SELECT dms.track('tracked.{name}')")
-            conn.exec_driver_sql(f"SELECT dms.fill_table('tracked.{name}')")
+        with database.connect(url, search_path="tracked") as conn:
+            for operation in OPERATIONS:
+                one = median(timed(conn, f"{operation}_{keys}", number, number) for number in rows)
+                table.row(f"{operation}, {keys} foreign keys", options.command).add("fresh", one)
