@@ -552,6 +552,7 @@ class Journal:
     def renew_tracking(
         self,
         *tables: str,
+        trust: Collection[str] = (),
         lock_timeout: str = tracking.LOCK_TIMEOUT,
         blocks: int = tracking.BLOCKS,
         pause: timedelta = timedelta(0),
@@ -559,9 +560,12 @@ class Journal:
     ) -> list[Tracked]:
         """Takes in what changed about tracked tables (all without names): columns, partitions, foreign keys, dropped triggers.
 
-        Then it fills what is missing, and goes on with a fill that was killed. Arguments and errors are as those of `track`.
+        Then it fills what is missing, and goes on with a fill that was killed. `trust` names those of the tables whose owners are
+        trusted as the installing role is, and the owners of functions that they use. The rest is as in `track`.
         """
-        return tracking.renew(self._database, tables, lock_timeout=lock_timeout, blocks=blocks, pause=pause, progress=progress)
+        return tracking.renew(
+            self._database, tables, trust=trust, lock_timeout=lock_timeout, blocks=blocks, pause=pause, progress=progress
+        )
 
     def untrack(self, table: str, *, keep_documents: bool = False, lock_timeout: str = tracking.LOCK_TIMEOUT) -> None:
         """Tracks a table no more: its triggers go, and its documents, whose tombstones say so, unless `keep_documents`."""

@@ -28,7 +28,7 @@ Bodies = Annotated[bool, typer.Option("--bodies", help="Keep each row as JSON, f
 TrustTable = Annotated[
     list[str] | None,
     typer.Option(
-        "--trust", metavar="'table NAME'", help="Track it though another role owns it, whose functions may run with ours."
+        "--trust", metavar="'table NAME'", help="Track it though code of another role can run with our rights. May be repeated."
     ),
 ]
 
@@ -71,7 +71,10 @@ def track(
             status.update(text) if console.is_terminal else told.say(text)
 
         if renew:
-            listed = db.renew_tracking(*(tables or ()), lock_timeout=lock_timeout, blocks=blocks, pause=rest, progress=show)
+            trusted = [name.removeprefix("table ") for name in trust or ()]
+            listed = db.renew_tracking(
+                *(tables or ()), trust=trusted, lock_timeout=lock_timeout, blocks=blocks, pause=rest, progress=show
+            )
             print_items(listed, json, False)
             return
         names = [*(tables or ()), *([] if schema is None else tracking.tables_of(db.database, schema))]

@@ -236,6 +236,16 @@ MEANINGS = {
     "tracking-outdated": Meaning(
         "Columns of a tracked table have changed since it was looked at.", "dmsjournal track --renew, or repair, takes it in"
     ),
+    "tracking-untrusted": Meaning(
+        "Code of another role can run with the installing role's rights when a tracked table is read. Its rows were not looked at.",
+        "drop the object, or change its owner; if you trust that role as the installing role, dmsjournal track --renew --trust",
+        False,
+    ),
+    "tracking-refused": Meaning(
+        "A tracked table was altered so that track would refuse it. Its rows were not looked at.",
+        "do what the finding says, then dmsjournal track --renew",
+        False,
+    ),
     "tracking-unfilled": Meaning(
         "The fill of a tracked table has not come to its end: rows that were there before have no document yet.",
         "dmsjournal track --renew, or repair, goes on with it",

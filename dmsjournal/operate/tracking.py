@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -126,16 +126,26 @@ def track(
 
 
 def renew(
-    database: Database, tables: Sequence[str], *, lock_timeout: str, blocks: int, pause: timedelta, progress: Progress | None
+    database: Database,
+    tables: Sequence[str],
+    *,
+    trust: Collection[str],
+    lock_timeout: str,
+    blocks: int,
+    pause: timedelta,
+    progress: Progress | None,
 ) -> list[Tracked]:
     """See Journal.renew_tracking."""
     _check_batches(blocks, pause)
     _require(database)
     names = list(tables) or [one.table for one in tracked(database)]
+    for name in trust:
+        if name not in names:
+            raise InvalidRequest("trust", name, f"name one of the tables that are renewed: {', '.join(names) or 'none'}")
     for name in names:
         with database.session() as session:
             session.execute("operate/track_lock_timeout", lock_timeout=lock_timeout)
-            session.execute("operate/renew_tracking", table_name=name, unseen=False)
+            session.execute("operate/renew_tracking", table_name=name, unseen=False, trust=name in trust)
         _fill(database, name, blocks, pause, progress)
     _fill_rest(database, blocks, pause, progress)
     return tracked(database)

@@ -30,6 +30,7 @@ _BUFFER = 50_000  # documents that are gone, looked for in one pass over the tom
 _SHOWN = 100  # objects that a finding names
 _ENDS_THERE = {"table-missing", "sequence-missing", "rows-hidden"}  # what no statement of a check can do without
 _BLOCKS = 1_024  # of a tracked table, whose rows one statement looks at
+_UNRENEWABLE = {"tracked-table-gone", "tracking-untrusted", "tracking-refused"}  # an operator decides first
 _UNSEEN = {"row-undocumented", "document-rowless", "body-stale"}  # something was written past the triggers of a tracked table
 _UNREADABLE = ("key-too-long", "row-unreadable", "time-unreadable")
 
@@ -601,10 +602,10 @@ class _Repairer:
         for table, code, _ in self._walker().tracked():
             wrong.setdefault(table, set()).add(code)
         for table, codes in wrong.items():
-            if "tracked-table-gone" in codes:
+            if codes & _UNRENEWABLE:
                 continue
             with self._writing() as session:
-                session.execute("operate/renew_tracking", table_name=table, unseen=bool(codes & _UNSEEN))
+                session.execute("operate/renew_tracking", table_name=table, unseen=bool(codes & _UNSEEN), trust=False)
             batch: Any = True
             while batch is not None:
                 with self._writing() as session:

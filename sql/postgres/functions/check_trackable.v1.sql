@@ -1,88 +1,16 @@
 -- sql/postgres/functions/check_trackable.v1.sql: refuses a table that cannot be tracked, naming it, the reason and what to do. Reads the catalog alone.
--- is_trusted: the table's owner is trusted as the installing role is. Our triggers read the table with that role's rights, and an index or a
--- constraint of a table can name functions of its owner, which run then.
-CREATE FUNCTION dms.check_trackable(relation oid, key_name name, is_trusted boolean) RETURNS void
+-- trusted: the roles that the operator trusts as the installing role (check_trusted.v1.sql).
+CREATE FUNCTION dms.check_trackable(relation oid, key_name name, trusted name[]) RETURNS void
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    found   record;
-    reason  text;
-    remedy  text;
-    told    text;
-    other   text;
+    refused record;
 BEGIN
-    SELECT c.*, n.nspname, format('%I.%I', n.nspname, c.relname) AS name, pg_get_userbyid(c.relowner) AS owner,
-           (SELECT con.oid FROM pg_constraint AS con WHERE con.conrelid = c.oid
-             AND CASE WHEN key_name IS NULL THEN con.contype = 'p' ELSE con.conname = key_name AND con.contype IN ('p', 'u') END) AS key
-    INTO found FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE c.oid = relation;
-    told := 'table ' || found.name || ' cannot be tracked: ';
-    SELECT r.reason, r.remedy INTO reason, remedy FROM (VALUES
-        (1, found.relkind = 'v', 'it is a view', 'Track the tables that it reads.'),
-        (2, found.relkind = 'm', 'it is a materialized view', 'Track the tables that it reads.'),
-        (3, found.relkind = 'f', 'it is a foreign table: nothing here sees its rows change', 'Track it in the database that has it.'),
-        (4, found.relkind NOT IN ('r', 'p', 'v', 'm', 'f'), 'it is no table', 'Name a table.'),
-        (5, found.relpersistence = 't', 'it is temporary', 'Track a table that stays.'),
-        (6, found.relpersistence = 'u', 'it is UNLOGGED: a crash empties it, and no trigger sees that', format('ALTER TABLE %s SET LOGGED.', found.name)),
-        (7, found.nspname IN ('dms', 'pg_catalog', 'information_schema'), 'it belongs to schema ' || found.nspname, 'Track a table of your own.'),
-        (8, found.relispartition, 'it is a partition of ' || pg_partition_root(relation)::regclass,
-            'Track that one: its partitions come with it.')) AS r (place, is_so, reason, remedy)
-    WHERE r.is_so ORDER BY r.place LIMIT 1;
-    IF reason IS NULL AND found.key IS NULL THEN
-        reason := CASE WHEN key_name IS NULL THEN 'it has no primary key' ELSE format('it has no primary or unique key of the name %I', key_name) END;
-        remedy := coalesce('Name one of its unique keys: ' || (SELECT string_agg(quote_ident(con.conname), ', ' ORDER BY con.conname) FROM pg_constraint AS con
-                                                              WHERE con.conrelid = relation AND con.contype IN ('p', 'u')) || '.', 'Add a primary key.');
+    SELECT u.reason, u.remedy, format('%I.%I', n.nspname, c.relname) AS name INTO refused
+    FROM dms.untrackable(relation, key_name) AS u CROSS JOIN pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE c.oid = relation;
+    IF FOUND THEN
+        RAISE EXCEPTION 'table % cannot be tracked: %', refused.name, refused.reason USING ERRCODE = 'DJ004', HINT = refused.remedy;
     END IF;
-    IF reason IS NULL THEN
-        SELECT format('column %I of its key may be null', a.attname), format('ALTER TABLE %s ALTER COLUMN %I SET NOT NULL.', found.name, a.attname) INTO reason, remedy
-        FROM pg_constraint AS con JOIN pg_attribute AS a ON a.attrelid = relation AND a.attnum = ANY (con.conkey)
-        WHERE con.oid = found.key AND NOT a.attnotnull ORDER BY a.attnum LIMIT 1;
-    END IF;
-    IF reason IS NULL THEN
-        SELECT format('column %I of its key is of type %s, which JSON cannot hold exactly', a.attname, format_type(a.atttypid, NULL)),
-               'Name a unique key of other columns.' INTO reason, remedy
-        FROM pg_constraint AS con JOIN pg_attribute AS a ON a.attrelid = relation AND a.attnum = ANY (con.conkey)
-        JOIN pg_type AS y ON y.oid = dms.tracked_base_type(a.atttypid)
-        WHERE con.oid = found.key AND (y.typtype IN ('c', 'r', 'm', 'p') OR y.typcategory = 'A' OR y.oid = ANY (ARRAY['float4', 'float8', 'json', 'jsonb']::regtype[]))
-        ORDER BY a.attnum LIMIT 1;
-    END IF;
-    IF reason IS NULL THEN
-        SELECT format('partition %s is a foreign table: nothing here sees its rows change', p.relid::regclass), 'Detach it, or track it where it is.' INTO reason, remedy
-        FROM pg_partition_tree(relation) AS p JOIN pg_class AS c ON c.oid = p.relid WHERE c.relkind = 'f' LIMIT 1;
-    END IF;
-    IF reason IS NULL THEN
-        SELECT format('subscription %s fills it, and no trigger of ours fires for what that writes', s.subname), 'Track it in the database that publishes it.' INTO reason, remedy
-        FROM pg_subscription_rel AS r JOIN pg_subscription AS s ON s.oid = r.srsubid
-        WHERE r.srrelid = relation OR r.srrelid IN (SELECT p.relid FROM pg_partition_tree(relation) AS p) LIMIT 1;
-    END IF;
-    IF reason IS NULL AND NOT (has_table_privilege(relation, 'SELECT') AND has_table_privilege(relation, 'TRIGGER') AND has_any_column_privilege(relation, 'UPDATE')) THEN
-        reason := format('role %s lacks SELECT, UPDATE or TRIGGER on it', current_user);
-        remedy := format('GRANT USAGE ON SCHEMA %I TO %I; GRANT SELECT, UPDATE, TRIGGER ON %s TO %2$I; UPDATE is for locks of rows, no row is written.',
-                         found.nspname, current_user, found.name);
-    END IF;
-    IF reason IS NULL AND row_security_active(relation) THEN
-        reason := format('row level security hides rows from role %s, whose triggers read it', current_user);
-        remedy := format('ALTER ROLE %I BYPASSRLS, or install dmsjournal as the table''s owner.', current_user);
-    END IF;
-    IF reason IS NULL THEN
-        SELECT format('the operator %s of column %I belongs to role %s', o.oid::regoperator, a.attname, pg_get_userbyid(p.proowner)),
-               'Name a key of other columns.' INTO reason, remedy
-        FROM pg_constraint AS con
-        JOIN pg_index AS i ON i.indexrelid = con.conindid
-        CROSS JOIN LATERAL unnest(con.conkey) WITH ORDINALITY AS k (number, place)
-        JOIN pg_attribute AS a ON a.attrelid = relation AND a.attnum = k.number
-        JOIN pg_opclass AS c ON c.oid = i.indclass[k.place - 1]
-        JOIN pg_amop AS m ON m.amopfamily = c.opcfamily AND m.amoplefttype = c.opcintype AND m.amoprighttype = c.opcintype AND m.amopstrategy = 3
-        JOIN pg_operator AS o ON o.oid = m.amopopr JOIN pg_proc AS p ON p.oid = o.oprcode
-        WHERE con.oid = found.key AND p.proowner <> (SELECT r.oid FROM pg_roles AS r WHERE r.rolname = current_user)
-          AND NOT EXISTS (SELECT FROM pg_roles AS r WHERE r.oid = p.proowner AND r.rolsuper) LIMIT 1;
-    END IF;
-    IF reason IS NULL AND NOT is_trusted AND found.owner <> current_user AND NOT EXISTS (SELECT FROM pg_roles AS r WHERE r.rolname = found.owner AND r.rolsuper) THEN
-        reason := format('it belongs to role %s, and our triggers read it with the rights of role %s: functions in its indexes and constraints would run with them',
-                         found.owner, current_user);
-        remedy := format('If you trust role %s as you trust %s, say so: trust => true, or --trust ''table %s''.', found.owner, current_user, found.name);
-    END IF;
-    IF reason IS NOT NULL THEN
-        RAISE EXCEPTION '%', told || reason USING ERRCODE = 'DJ004', HINT = remedy;
-    END IF;
+    PERFORM dms.check_trusted(relation, trusted);
 END $$;
-REVOKE EXECUTE ON FUNCTION dms.check_trackable(oid, name, boolean) FROM PUBLIC;
--- drop: DROP FUNCTION dms.check_trackable(oid, name, boolean);
+REVOKE EXECUTE ON FUNCTION dms.check_trackable(oid, name, name[]) FROM PUBLIC;
+-- drop: DROP FUNCTION dms.check_trackable(oid, name, name[]);

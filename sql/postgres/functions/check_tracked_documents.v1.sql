@@ -6,10 +6,10 @@ SET TimeZone = 'UTC' SET DateStyle = 'ISO, YMD' SET IntervalStyle = 'postgres' S
 DECLARE
     tracked smallint := dms.tracked_id(table_name);
     kind    smallint := (SELECT t.ResourceKeyId FROM dms.TrackedTable AS t WHERE t.TrackedTableId = tracked);
-    typed   text := (SELECT string_agg(format('r.%I %s %s', k.name, k.equal, dms.tracked_typed(k.type_id, 'd.KeyValues', k.property)), ' AND ' ORDER BY k.place)
+    typed   text := (SELECT string_agg(format(k.equal, format('r.%I', k.name), dms.tracked_typed(k.type_id, 'd.KeyValues', k.property)), ' AND ' ORDER BY k.place)
                      FROM dms.tracked_key(tracked) AS k);
 BEGIN
-    IF to_regclass(format('dms.%I', 'tracked_' || tracked)) IS NULL OR typed IS NULL THEN
+    IF to_regclass(format('dms.%I', 'tracked_' || tracked)) IS NULL OR typed IS NULL OR NOT dms.is_readable(tracked) THEN
         RETURN;
     END IF;
     RETURN QUERY EXECUTE format('

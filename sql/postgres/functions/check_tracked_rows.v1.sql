@@ -10,7 +10,7 @@ DECLARE
     wanted  text;
     relation oid := dms.tracked_relation(tracked);
 BEGIN
-    IF to_regclass(format('dms.%I', 'tracked_' || tracked)) IS NULL OR key_r IS NULL THEN
+    IF to_regclass(format('dms.%I', 'tracked_' || tracked)) IS NULL OR key_r IS NULL OR NOT dms.is_readable(tracked) THEN
         RETURN;
     END IF;
     SELECT string_agg(format('SELECT c.DocumentId FROM (SELECT %s AS key FROM dms.tracked_%s AS s WHERE %s OFFSET 0) AS k CROSS JOIN LATERAL (%s) AS c',

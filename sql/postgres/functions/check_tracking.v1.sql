@@ -1,5 +1,5 @@
 -- sql/postgres/functions/check_tracking.v1.sql: what is wrong with the tracking of a table: an object that is missing or not as tracking_of.v1.sql has it,
--- columns that changed since, a table that is gone, a fill that has not come to its end. Reads the catalog alone, with the installing role's rights.
+-- columns that changed since, a table that is gone, or that track would refuse by now, a fill that has not come to its end. Reads the catalog alone, with the installing role's rights.
 CREATE FUNCTION dms.check_tracking() RETURNS TABLE (code text, table_name text, name text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET row_security = off AS $$
     SELECT 'tracking-altered', t.TableName, format('%s %s%s %s', o.kind, o.name, CASE WHEN o.kind = 'trigger' THEN ' on ' || o.relation::regclass ELSE '' END,
@@ -22,6 +22,13 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET r
         FROM jsonb_array_elements(t.AllColumns) AS was
         FULL JOIN jsonb_array_elements(dms.tracked_columns(r.id)) AS now ON now.value -> r.known_by = was.value -> r.known_by) AS c
     WHERE r.id IS NOT NULL AND (c.name_before, c.type_before) IS DISTINCT FROM (c.name, c.type)
+    UNION ALL
+    SELECT DISTINCT 'tracking-untrusted', t.TableName, o.reason FROM dms.TrackedTable AS t CROSS JOIN LATERAL dms.tracked_owners(dms.tracked_relation(t.TrackedTableId)) AS o
+    WHERE o.role <> ALL (t.TrustedRoles)
+    UNION ALL
+    SELECT 'tracking-refused', t.TableName, format('%s: %s', u.reason, u.remedy)
+    FROM dms.TrackedTable AS t CROSS JOIN LATERAL dms.untrackable(dms.tracked_relation(t.TrackedTableId), t.KeyName) AS u
+    WHERE EXISTS (SELECT FROM dms.tracked_key(t.TrackedTableId))
     UNION ALL
     SELECT 'tracking-unfilled', t.TableName, 'its fill has not come to its end' FROM dms.TrackedTable AS t WHERE t.FilledAt IS NULL
 $$;

@@ -13,6 +13,7 @@ BEGIN
     IF tracked.FilledAt IS NOT NULL THEN
         RETURN;
     END IF;
+    PERFORM dms.check_trusted(dms.tracked_relation(tracked.TrackedTableId), tracked.TrustedRoles);
     IF tracked.FilledDocument IS NOT NULL THEN
         pass := 'documents';
         done := 0;

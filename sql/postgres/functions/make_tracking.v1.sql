@@ -6,6 +6,7 @@ DECLARE
     object record;
     found  text;
 BEGIN
+    PERFORM dms.check_trusted(dms.tracked_relation(tracked_id), t.TrustedRoles) FROM dms.TrackedTable AS t WHERE t.TrackedTableId = tracked_id;
     FOR object IN
         SELECT t.tgname, format('%I.%I', n.nspname, c.relname) AS target
         FROM pg_trigger AS t JOIN pg_class AS c ON c.oid = t.tgrelid JOIN pg_namespace AS n ON n.oid = c.relnamespace

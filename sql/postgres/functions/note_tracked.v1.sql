@@ -8,12 +8,16 @@ DECLARE
     found    record;
     kind     smallint;
     wrong    name;
+    trusted  name[] := '{}';
 BEGIN
     IF relation IS NULL THEN
         RAISE EXCEPTION 'table % is not there', table_name
             USING ERRCODE = 'DJ004', HINT = 'Name it with its schema, as SQL has it: app.student, or app."Order" where a name has capitals.';
     END IF;
-    PERFORM dms.check_trackable(relation, key, trust);
+    IF trust THEN
+        trusted := ARRAY(SELECT DISTINCT o.role FROM dms.tracked_owners(relation) AS o ORDER BY o.role);
+    END IF;
+    PERFORM dms.check_trackable(relation, key, trusted);
     SELECT c.relname, n.nspname, format('%I.%I', n.nspname, c.relname) AS name INTO found
     FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE c.oid = relation;
     IF EXISTS (SELECT FROM dms.TrackedTable AS t WHERE dms.tracked_relation(t.TrackedTableId) = relation) THEN
@@ -36,13 +40,13 @@ BEGIN
         RAISE EXCEPTION 'resource %.% % is of table % already', project, resource, version, (SELECT t.TableName FROM dms.TrackedTable AS t WHERE t.ResourceKeyId = kind)
             USING ERRCODE = 'DJ004', HINT = 'Give another resource or project.';
     END IF;
-    INSERT INTO dms.TrackedTable (ResourceKeyId, RelationId, TableName, KeyName, Properties, ShownColumns, WatchedColumns, AllColumns, KeepsBodies, IsLinked, IsCurrent)
+    INSERT INTO dms.TrackedTable (ResourceKeyId, RelationId, TableName, KeyName, Properties, ShownColumns, WatchedColumns, AllColumns, KeepsBodies, TrustedRoles, IsLinked, IsCurrent)
     VALUES (kind, relation, found.name, key,
             ARRAY(SELECT a.attname FROM pg_constraint AS con CROSS JOIN LATERAL unnest(con.conkey) WITH ORDINALITY AS k (number, place)
                   JOIN pg_attribute AS a ON a.attrelid = relation AND a.attnum = k.number
                   WHERE con.conrelid = relation AND CASE WHEN key IS NULL THEN con.contype = 'p' ELSE con.conname = key AND con.contype IN ('p', 'u') END
                   ORDER BY k.place),
-            shows, columns, dms.tracked_columns(relation), bodies,
+            shows, columns, dms.tracked_columns(relation), bodies, trusted,
             NOT EXISTS (SELECT FROM dms.Document AS d WHERE d.ResourceKeyId = kind), NOT EXISTS (SELECT FROM dms.Document AS d WHERE d.ResourceKeyId = kind));
     RETURN relation;
 END $$;

@@ -2,7 +2,8 @@
 -- what was dropped or disabled. A column of `shows` or `columns` that has another name now is found by its number. Rows that came meanwhile past the triggers are
 -- taken in by the fill that follows (fill_tracked).
 -- unseen: rows may have changed past the triggers, so the fill stamps every document. It also does where a trigger was missing or off.
-CREATE FUNCTION dms.renew_tracking(table_name text, unseen boolean DEFAULT false) RETURNS void
+-- trust: the roles whose code can run with the installing role's rights now are trusted, besides those that track was told of (check_trusted.v1.sql).
+CREATE FUNCTION dms.renew_tracking(table_name text, unseen boolean DEFAULT false, trust boolean DEFAULT false) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET row_security = off AS $$
 DECLARE
     tracked_id smallint := dms.tracked_id(table_name);
@@ -29,7 +30,12 @@ BEGIN
     SET ShownColumns = dms.renamed_columns(t.ShownColumns, t.AllColumns, dms.tracked_relation(tracked_id)),
         WatchedColumns = dms.renamed_columns(t.WatchedColumns, t.AllColumns, dms.tracked_relation(tracked_id))
     WHERE t.TrackedTableId = tracked_id;
-    PERFORM dms.check_trackable(dms.tracked_relation(tracked_id), (SELECT t.KeyName FROM dms.TrackedTable AS t WHERE t.TrackedTableId = tracked_id), true);
+    IF trust THEN
+        UPDATE dms.TrackedTable AS t
+        SET TrustedRoles = ARRAY(SELECT unnest(t.TrustedRoles) UNION SELECT o.role FROM dms.tracked_owners(dms.tracked_relation(tracked_id)) AS o ORDER BY 1)
+        WHERE t.TrackedTableId = tracked_id;
+    END IF;
+    PERFORM dms.check_trackable(dms.tracked_relation(tracked_id), t.KeyName, t.TrustedRoles) FROM dms.TrackedTable AS t WHERE t.TrackedTableId = tracked_id;
     -- What a table lost while a trigger was gone or off, or in a partition that had none, nobody saw: all of its documents are stamped.
     seen := NOT EXISTS (SELECT FROM dms.tracking_of(tracked_id) AS o
                         WHERE o.kind = 'trigger' AND dms.tracked_state(o.kind, o.name, o.relation, o.type, o.source) <> 'ok');
@@ -41,5 +47,5 @@ BEGIN
     SET FilledAt = NULL, FilledBlocks = 0, FilledRows = 0, FilledDocument = NULL, IsLinked = false, IsCurrent = t.IsCurrent AND seen AND NOT unseen
     WHERE t.TrackedTableId = tracked_id;
 END $$;
-REVOKE EXECUTE ON FUNCTION dms.renew_tracking(text, boolean) FROM PUBLIC;
--- drop: DROP FUNCTION dms.renew_tracking(text, boolean);
+REVOKE EXECUTE ON FUNCTION dms.renew_tracking(text, boolean, boolean) FROM PUBLIC;
+-- drop: DROP FUNCTION dms.renew_tracking(text, boolean, boolean);

@@ -5,12 +5,19 @@ LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET row_security =
 SET TimeZone = 'UTC' SET DateStyle = 'ISO, YMD' SET IntervalStyle = 'postgres' SET extra_float_digits = 1 SET bytea_output = 'hex' SET lc_monetary = 'C' AS $$
 DECLARE
     tracked smallint;
+    query   text;
 BEGIN
     FOR tracked IN
         SELECT t.TrackedTableId FROM dms.TrackedTable AS t
         WHERE t.ResourceKeyId IN (SELECT d.ResourceKeyId FROM dms.Document AS d WHERE d.DocumentId = ANY (ids)) ORDER BY 1
     LOOP
-        RETURN QUERY EXECUTE dms.tracked_body_query(tracked) USING ids;
+        query := dms.tracked_body_query(tracked);
+        IF query IS NULL THEN
+            RAISE EXCEPTION 'bodies of table % cannot be read: it was dropped or replaced, or belongs to another role since', (
+                SELECT t.TableName FROM dms.TrackedTable AS t WHERE t.TrackedTableId = tracked)
+                USING ERRCODE = 'DJ004', HINT = 'dmsjournal tracked says what is wrong with it; then run dmsjournal track --renew, or dmsjournal untrack.';
+        END IF;
+        RETURN QUERY EXECUTE query USING ids;
     END LOOP;
 END $$;
 REVOKE EXECUTE ON FUNCTION dms.tracked_bodies(bigint[]) FROM PUBLIC;

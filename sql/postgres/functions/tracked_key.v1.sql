@@ -1,14 +1,12 @@
 -- sql/postgres/functions/tracked_key.v1.sql: the columns of a tracked table's key, in order: number, name, type, name in KeyValues, and the
--- operator by which the key's index says that two are equal, as SQL. No row where the key is gone.
+-- operator by which the key's index says that two are equal (a pattern, tracked_operator.v1.sql). No row where the key is gone.
 CREATE FUNCTION dms.tracked_key(tracked_id smallint)
 RETURNS TABLE (place integer, attnum smallint, name name, type_id oid, property text, equal text)
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT k.ordinality::integer, a.attnum, a.attname, a.atttypid, coalesce(t.Properties[k.ordinality], a.attname),
-           (SELECT format('OPERATOR(%I.%s)', n.nspname, o.oprname)
+           (SELECT dms.tracked_operator(m.amopopr)
             FROM pg_opclass AS c
             JOIN pg_amop AS m ON m.amopfamily = c.opcfamily AND m.amoplefttype = c.opcintype AND m.amoprighttype = c.opcintype AND m.amopstrategy = 3
-            JOIN pg_operator AS o ON o.oid = m.amopopr
-            JOIN pg_namespace AS n ON n.oid = o.oprnamespace
             WHERE c.oid = i.indclass[k.ordinality - 1])
     FROM dms.TrackedTable AS t
     JOIN pg_constraint AS con ON con.conrelid = dms.tracked_relation(tracked_id)

@@ -13,13 +13,11 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
                  JOIN pg_attribute AS a ON a.attrelid = con.conrelid AND a.attnum = k.number ORDER BY k.ordinality),
            ARRAY(SELECT a.attname FROM unnest(con.confkey) WITH ORDINALITY AS k (number, ordinality)
                  JOIN pg_attribute AS a ON a.attrelid = con.confrelid AND a.attnum = k.number ORDER BY k.ordinality),
-           (SELECT string_agg(format('s.%I OPERATOR(%I.%s) r.%I', target.attname, n.nspname, o.oprname, source.attname), ' AND ' ORDER BY k.ordinality)
+           (SELECT string_agg(format(dms.tracked_operator(k.operator), format('s.%I', target.attname), format('r.%I', source.attname)), ' AND ' ORDER BY k.ordinality)
             FROM unnest(con.conkey, con.confkey, con.conpfeqop) WITH ORDINALITY AS k (source, target, operator, ordinality)
             JOIN pg_attribute AS source ON source.attrelid = parent.relation AND source.attnum = k.source
             JOIN pg_attribute AS named ON named.attrelid = con.confrelid AND named.attnum = k.target
-            JOIN pg_attribute AS target ON target.attrelid = child.relation AND target.attname = named.attname
-            JOIN pg_operator AS o ON o.oid = k.operator
-            JOIN pg_namespace AS n ON n.oid = o.oprnamespace),
+            JOIN pg_attribute AS target ON target.attrelid = child.relation AND target.attname = named.attname),
            con.condeferrable OR NOT con.convalidated OR to_jsonb(con) ->> 'conenforced' = 'false',  -- the last from 18 on
            con.conkey <@ ARRAY(SELECT key.attnum FROM dms.tracked_key(parent.id) AS key)
     FROM tracked AS parent

@@ -38,9 +38,9 @@ SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off S
 BEGIN
     SELECT t.* INTO tracked FROM dms.TrackedTable AS t WHERE t.TrackedTableId = tracked_id;
     SELECT array_agg(k.name ORDER BY k.place),
-           string_agg(format('p.%1$I %2$s r.%1$I', k.name, k.equal), ' AND ' ORDER BY k.place),
-           string_agg(format('%3$s.%1$I %2$s r.%1$I', k.name, k.equal, alias), ' AND ' ORDER BY k.place),
-           string_agg(format('r.%I %s %s', k.name, k.equal, dms.tracked_typed(k.type_id, 'd.KeyValues', k.property)), ' AND ' ORDER BY k.place)
+           string_agg(format(k.equal, format('p.%I', k.name), format('r.%I', k.name)), ' AND ' ORDER BY k.place),
+           string_agg(format(k.equal, format('%s.%I', alias, k.name), format('r.%I', k.name)), ' AND ' ORDER BY k.place),
+           string_agg(format(k.equal, format('r.%I', k.name), dms.tracked_typed(k.type_id, 'd.KeyValues', k.property)), ' AND ' ORDER BY k.place)
     INTO keys, equal_p, equal_t, typed
     FROM dms.tracked_key(tracked_id) AS k;
     IF keys IS NULL THEN

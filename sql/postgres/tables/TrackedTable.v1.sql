@@ -19,6 +19,7 @@ CREATE TABLE dms.TrackedTable (
     WatchedColumns name[]      NULL,      -- null: all
     AllColumns     jsonb       NOT NULL,  -- of the table at the last generation: its columns' numbers and names
     KeepsBodies    boolean     NOT NULL DEFAULT false,
+    TrustedRoles   name[]      NOT NULL DEFAULT '{}',  -- whose functions may run when our triggers read the table (functions/tracked_owners.v1.sql)
     FilledBlocks   bigint      NOT NULL DEFAULT 0,  -- how far a fill has come: blocks of the table, in the pass that it is in
     FilledRows     bigint      NOT NULL DEFAULT 0,  -- rows of that pass that got a document, or were locked
     FilledDocument bigint      NULL,      -- in the last pass, over the documents: how far it has come
