@@ -4,6 +4,7 @@ Whatever such a role does, each change of a document is told, no event and no im
 it planted runs with more rights than its own.
 """
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -14,6 +15,7 @@ import sqlalchemy as sa
 
 import dmsjournal as dj
 from dmsjournal.schema import adopt, migrate
+from tests import planted
 from tests.helpers import PLAN, SCHOOL, STUDENT, commit, document, expected_changes, in_psycopg, newest, stamps, write
 from tests.postgres import test_rights
 
@@ -393,6 +395,71 @@ def test_a_part_of_a_journal_is_dropped_by_a_pruner_alone(request, journal: dj.J
             session.execute(call)
     with client(before["pruner"]) as pruner:
         assert pruner.execute(call).fetchone() == (True,)
+
+
+PLANTED_AROUND = {  # by a reader, in a schema of its own; each makes the server refuse to drop what is ours
+    "view": "CREATE VIEW {schema}.planted AS SELECT DocumentId FROM dms.DocumentChangeEvent",
+    "materialized view": "CREATE MATERIALIZED VIEW {schema}.planted AS SELECT ChangeVersion FROM dms.DocumentChangeEvent",
+    "column": "CREATE TABLE {schema}.planted (d dms.DocumentDeleteEvent)",
+    "function": "CREATE FUNCTION {schema}.planted(dms.KeyChangeEvent) RETURNS int LANGUAGE sql AS 'SELECT 1'",
+    "operator": "CREATE FUNCTION {schema}.equal(dms.JournalFloor, dms.JournalFloor) RETURNS boolean LANGUAGE sql AS 'SELECT true';"
+    " CREATE OPERATOR {schema}.= (LEFTARG = dms.JournalFloor, RIGHTARG = dms.JournalFloor, FUNCTION = {schema}.equal)",
+}
+
+
+@pytest.mark.parametrize("kind", PLANTED_AROUND)
+def test_a_removal_names_what_a_reader_has_built_on_ours(written: dj.Journal, urls, url: str, superuser: Client, kind: str) -> None:
+    """It runs nothing of that, and drops nothing of another role."""
+    reader = str(urls["reader"].username)
+    superuser.execute(f"CREATE SCHEMA {reader} AUTHORIZATION {reader}")
+    with client(urls["reader"]) as session:
+        session.execute(PLANTED_AROUND[kind].format(schema=reader))
+    with pytest.raises(
+        dj.MigrationRefused, match=rf"(view|column|function|operator) .*{reader}.* depends on .*nothing was changed"
+    ):
+        migrate.downgrade(url, "base")
+    assert written.verify().is_clean
+    superuser.execute(f"DROP SCHEMA {reader} CASCADE")
+    migrate.downgrade(url, "base")
+
+
+HIDING = ["replica-role", "replication-origin", "publication", "policy", "disable-trigger", "setval", "floor"]
+
+
+@pytest.mark.parametrize("attack", HIDING)
+def test_the_replication_attribute_hides_no_write(written: dj.Journal, urls, superuser: Client, attack: str) -> None:
+    """A writer with REPLICATION can hold WAL back and read all of it (docs/dba/security.md); the triggers fire as before."""
+    superuser.execute(f"ALTER ROLE {urls['writer'].username} REPLICATION")
+    with client(urls["writer"]) as writer:
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            writer.execute(REFUSED[attack])
+        writer.execute(f"UPDATE dms.Document SET ContentVersion = 0 WHERE DocumentId = {SCHOOL_ID}")
+    assert [change.document_id for change in written.changes(SCHOOL)] == [SCHOOL_ID]
+    assert written.verify().is_clean
+
+
+def test_nothing_of_ours_listens_or_notifies() -> None:
+    """So a flood of notifications, or a listener that never reads, delays and stops nothing of ours."""
+    texts = {path.name: path.read_text(encoding="utf-8") for path in planted.SQL.rglob("*.sql")}
+    assert [name for name, text in texts.items() if re.search(r"(?i)\b(LISTEN|NOTIFY|pg_notify)\b", text)] == []
+
+
+def test_code_of_an_owner_leaves_the_role_that_a_superuser_took(url: str, superuser: Client) -> None:
+    """So docs/dba/install.md asks for a login of the owner's, and docs/dba/security.md keeps superusers away from its schema."""
+    owner = f"owner_{superuser.info.dbname}"
+    superuser.execute(f"CREATE ROLE {owner}; CREATE SCHEMA {owner} AUTHORIZATION {owner}")
+    try:
+        with psycopg.connect(in_psycopg(url), options=f"-c role={owner}", autocommit=True) as session:
+            session.execute(f"CREATE TABLE {owner}.floor (v int)")
+            session.execute(
+                f"CREATE FUNCTION {owner}.rise() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN SET ROLE postgres;"
+                f" ALTER ROLE {owner} SUPERUSER; RETURN NULL; END $$"
+            )
+            session.execute(f"CREATE TRIGGER rise AFTER INSERT ON {owner}.floor FOR EACH ROW EXECUTE FUNCTION {owner}.rise()")
+            session.execute(f"INSERT INTO {owner}.floor VALUES (1)")
+        assert superuser.execute("SELECT rolsuper FROM pg_roles WHERE rolname = %s", (owner,)).fetchone() == (True,)
+    finally:
+        superuser.execute(f"DROP OWNED BY {owner} CASCADE; DROP ROLE {owner}")
 
 
 def test_a_role_that_makes_roles_does_not_become_the_installing_one(written: dj.Journal, superuser: Client) -> None:
