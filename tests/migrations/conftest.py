@@ -28,10 +28,10 @@ def admin(empty: str) -> Iterator[sa.Connection]:
 
 @pytest.fixture(scope="session")
 def program(postgres_server) -> Program:
-    """Runs psql, pg_dump or pg_restore of the server against a database; returns what it printed."""
+    """Runs psql, pg_dump or pg_restore of the server, or of a folder, against a database; returns what it printed."""
 
-    def run(name: str, url: str, *arguments: str, check: bool = True) -> str:
-        own: Path = postgres_server.embedded.bin_dir / name
+    def run(name: str, url: str, *arguments: str, check: bool = True, folder: Path | None = None) -> str:
+        own: Path = (folder or postgres_server.embedded.bin_dir) / name
         found = str(own) if own.exists() else shutil.which(name)
         if found is None:
             pytest.skip(f"no {name} here")
