@@ -14,9 +14,10 @@ from typer.testing import CliRunner
 
 import dmsjournal as dj
 from dmsjournal import cli
-from dmsjournal.events import formats
+from dmsjournal.events import cdc, formats
 from dmsjournal.events.formats import EventOptions
 from dmsjournal.http.settings import Settings
+from dmsjournal.read import contexts
 from dmsjournal.schema import migrate
 from tests.delivering.receiver import SECRET, Receiver, receiving
 from tests.helpers import PLAN, SCHOOL, STUDENT, key_name, newest
@@ -218,6 +219,42 @@ def test_the_same_window_is_the_same_events(url: str, tmp_path: Path, receiver: 
     if options:
         migrate.upgrade(url, options=options)
     check(url, tmp_path, receiver, 4)
+
+
+FAILURE = {"code": "PARTIAL", "message": "2 of 3 were kept", "failed": ["row 3"], "details": {"row": 3, "why": [None]}}
+
+
+@pytest.mark.acceptance("78")
+def test_each_way_out_tells_the_trigger_the_failure_the_version_and_the_region(
+    url: str, tmp_path: Path, receiver: Receiver
+) -> None:
+    """What a writer says by the context, and an operator by options, is in the event's own fields."""
+    migrate.upgrade(url, options=["images", "context"])
+    with ExitStack() as stack:
+        ways = Ways(url, tmp_path, receiver, 1, stack)
+        for number, trigger in enumerate(cdc.TRIGGERS, 1):
+            said = dj.Context(
+                trigger=trigger, metadata={"request_id": "r1", "error": FAILURE} if number % 2 else {"error": "no code"}
+            )
+            with ways.journal.write(said) as tx:
+                tx.upsert(dj.Document(SCHOOL, {"schoolId": number}, {"version": number, "gone": number > 2}))
+        for way, lines in ways.told(0, "cdc", {}).items():
+            events = [json.loads(line) for line in lines]
+            assert [event["operation"]["trigger"] for event in events] == list(cdc.TRIGGERS), way
+            assert [event["entity"]["version"] for event in events] == list(range(1, len(cdc.TRIGGERS) + 1)), way
+            assert [event["entity"]["is_soft_deleted"] for event in events] == [False, False, *[True] * (len(events) - 2)], way
+            assert {event["source"]["region"] for event in events} == {"eu"}, way
+            failed, otherwise = events[0]["metadata"], events[1]["metadata"]
+            assert failed == {"request_id": "r1", "error": FAILURE}, way
+            assert otherwise == {"custom_fields": {"error": "no code"}}, way
+
+
+def test_a_writer_can_say_each_published_trigger_and_no_other() -> None:
+    assert set(contexts.TRIGGERS) == set(cdc.TRIGGERS)
+    assert "api_import" in cdc.TRIGGERS
+    assert [dj.Context(trigger=trigger).trigger for trigger in cdc.TRIGGERS] == list(cdc.TRIGGERS)
+    with pytest.raises(dj.InvalidRequest, match=r"context.trigger = 'api_imports': it is one of api_create"):
+        dj.Context(trigger="api_imports")
 
 
 @pytest.mark.long

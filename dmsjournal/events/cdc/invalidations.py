@@ -13,35 +13,45 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, Any
 
-import msgspec
+from pydantic import Field, ValidationError
 
 from dmsjournal.errors import InvalidRequest
 from dmsjournal.events.cdc.filters import EventFilter
-from dmsjournal.events.cdc.models import CdcEvent, Invalidation
+from dmsjournal.events.cdc.models import CdcEvent, Invalidation, OperationType
+from dmsjournal.events.models import EventModel
+from dmsjournal.util.json import decoded
 
 _PLACE = re.compile(r"\{(entity_type|entity_id|entity_identifier|tenant_id)\}")
 
-
-class _Query(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    query: str
-    reason: str
-    affected_entities: tuple[str, ...] | None = None
+_Text = Annotated[str, Field(min_length=1)]
+_Texts = Annotated[tuple[_Text, ...], Field(strict=False)]
+_Operations = Annotated[tuple[OperationType, ...], Field(strict=False)]
 
 
-class _Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    queries: tuple[_Query, ...]
-    event_types: tuple[str, ...] = ()
-    triggers: tuple[str, ...] = ()
-    entity_types: tuple[str, ...] = ()
-    exclude_entity_types: tuple[str, ...] = ()
-    operations: tuple[str, ...] = ()
-    exclude_operations: tuple[str, ...] = ()
-    tenants: tuple[str, ...] = ()
-    changed_fields: tuple[str, ...] = ()
+class _Query(EventModel):
+    query: _Text
+    reason: _Text
+    affected_entities: _Texts | None = None
+
+
+class Rule(EventModel):
+    """A rule of the file: the criteria of EventFilter, and the queries that are stale where an event meets them."""
+
+    queries: Annotated[tuple[_Query, ...], Field(strict=False, min_length=1)]
+    event_types: _Texts = ()
+    triggers: _Texts = ()
+    entity_types: _Texts = ()
+    exclude_entity_types: _Texts = ()
+    operations: _Operations = ()
+    exclude_operations: _Operations = ()
+    tenants: _Texts = ()
+    changed_fields: _Texts = ()
 
     def criteria(self) -> EventFilter:
-        return EventFilter(**{name: getattr(self, name) for name in self.__struct_fields__ if name != "queries"})
+        """The filter of the events that the rule is about."""
+        return EventFilter(**{name: getattr(self, name) for name in type(self).model_fields if name != "queries"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +62,21 @@ class InvalidationRules:
 
     @classmethod
     def read(cls, path: Path) -> InvalidationRules:
-        """The rules of a file. Raises InvalidRequest."""
+        """The rules of a file. Raises InvalidRequest, which names the rule by its number, from 1 on, and what is wrong in it."""
         try:
-            found = msgspec.json.decode(path.read_bytes(), type=tuple[_Rule, ...])
+            found = decoded(path.read_bytes())
         except OSError as error:
-            raise InvalidRequest("invalidations", str(path), f"it cannot be read ({error.strerror})") from error
-        except msgspec.MsgspecError as error:
-            raise InvalidRequest("invalidations", str(path), f"it is no JSON array of rules ({error})") from error
-        return cls(tuple((rule.criteria(), rule.queries) for rule in found))
+            raise _refused(
+                path, f"it cannot be read ({error.strerror}): give this program the right to, or name another"
+            ) from error
+        except ValueError as error:
+            raise _refused(path, f"it is no JSON ({error}): correct the file") from error
+        if not isinstance(found, list):
+            raise _refused(
+                path, f"it is no JSON array of rules but {_shown(found)}: write [ before the first rule, ] after the last"
+            )
+        rules = [_rule(path, number, rule) for number, rule in enumerate(found, 1)]
+        return cls(tuple((rule.criteria(), rule.queries) for rule in rules))
 
     def __call__(self, event: CdcEvent) -> Iterator[Invalidation]:
         entity = event.entity
@@ -77,3 +94,32 @@ class InvalidationRules:
                         query, *affected = (_PLACE.sub(lambda place: str(known[place[1]]), text) for text in texts)
                         listed = {} if asked.affected_entities is None else {"affected_entities": tuple(affected)}
                         yield Invalidation(query=query, reason=asked.reason, **listed)
+
+
+def _rule(path: Path, number: int, value: Any) -> Rule:
+    """A rule of the file. Raises InvalidRequest."""
+    try:
+        return Rule.model_validate(value)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False)[0]
+        where = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).removeprefix(".")
+        named = f"rule {number}" if not where else f"rule {number}, {where}"
+        match first["type"]:
+            case "missing":
+                wrong = f"{named} is missing in {_shown(first['input'])}: add it"
+            case "extra_forbidden":
+                names = _Query.model_fields if len(first["loc"]) > 1 else Rule.model_fields
+                wrong = f"{named} = {_shown(first['input'])}: no rule has that, write one of {', '.join(names)}"
+            case _:
+                wrong = f"{named} = {_shown(first['input'])}: {first['msg']}"
+        raise _refused(path, wrong) from error
+
+
+def _refused(path: Path, remedy: str) -> InvalidRequest:
+    return InvalidRequest("invalidations", str(path), remedy)
+
+
+def _shown(value: Any) -> str:
+    """A value of the file, in as many characters as a message has room for."""
+    text = ascii(value)
+    return text if len(text) <= 100 else f"{text[:100]}..."
