@@ -226,6 +226,15 @@ def test_other_queries_seek_too(big: Big, name: str) -> None:
     assert read(found[0]["Plan"]) <= 3_000
 
 
+def test_a_page_of_a_subscriptions_snapshot_seeks(big: Big) -> None:
+    """A range of an index and a lookup of each document's body, after begin_page as the subscription runs it."""
+    plan = explained(big, "events/document_rows", {"resource_key_id": 2, "after_id": 10_000, "page_size": 500})
+    scans = [node for node in nodes(plan) if node.get("Relation Name") in BIG | {"documentcache"}]
+    assert {node["Node Type"] for node in scans} <= SEEKS
+    assert plan["Actual Rows"] == 500
+    assert read(plan) <= 3_000
+
+
 def test_the_search_for_reused_keys_seeks(big: Big) -> None:
     """A lookup by key for each tombstone, however many documents and tombstones there are."""
     with big.session.transaction(force_rollback=True):

@@ -47,6 +47,7 @@ UNTRANSLATED = {  # the queries that are not compared: each with what is said of
     **dict.fromkeys(["begin_page", "horizon"], "Execute: EXECUTE dms.horizon"),  # it looks at SQL Server's locks
     **dict.fromkeys(["lock_creation", "lock_identities", "share_identities"], "Execute: EXECUTE dms.lock_keys"),
     "snapshot_isolation": "sys.databases",  # of SQL Server's catalog
+    "moment": "Execute: EXECUTE dms.newest_stamp",  # SQL Server's own way to read its sequence
     "begin_part": "sys.databases",  # what the database allows
     "connect": "XACT_ABORT = ON",  # settings of SQL Server's
     "change_page_stored": "maxdepidentity",  # of an option, which the histories do not have: tests/acceptance/test_options.py
@@ -79,7 +80,17 @@ OPERATIONS = re.compile(
 
 COMPARED = [
     *("change_page", "deletes", "key_changes", "snapshot_page", "derive", "documents", "edges_of"),
-    *("find_by_uuid", "floors", "identity_closure", "journal_rows", "lock_documents", "ping", "read_documents", "referrer"),
+    *(
+        "document_rows",
+        "find_by_uuid",
+        "floors",
+        "identity_closure",
+        "journal_rows",
+        "lock_documents",
+        "ping",
+        "read_documents",
+        "referrer",
+    ),
     *("referrers", "effects_indirect", "renames", "indirect", "count_changes", "count_deletes", "count_documents", "dependencies"),
     *("resource_keys", "revisions", "used_uuids", "nth_delete", "part_changes", "part_deletes", "part_key_changes"),
     *("plan_events", "plan_events_of", "plan_identities", "plan_identities_of", "plan_version"),
@@ -145,6 +156,11 @@ FAULTS = {  # by query, and the view: what is in it, and what stands there inste
         "a key that went": ("OR (event.OldKeyValues IS NOT NULL AND event.NewKeyValues IS NULL)", ""),
         "each event is listed": ("event.IsLast = 1 AND", ""),
         "a later one is after the window": ("> event.ChangeVersion AND ChangeVersion <= @max_version", "> event.ChangeVersion"),
+    },
+    "document_rows": {
+        "the cursor is inclusive": ("DocumentId > @after_id", "DocumentId >= @after_id"),
+        "the older stamp": ("WHEN document.ContentVersion > document", "WHEN document.ContentVersion < document"),
+        "all resources": ("ResourceKeyId = @resource_key_id AND ", ""),
     },
     "snapshot_page": {
         "the cursor is inclusive": ("DocumentId > @after_id", "DocumentId >= @after_id"),

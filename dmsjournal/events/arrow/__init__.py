@@ -5,6 +5,7 @@ from dmsjournal.events.arrow.conversion import SCHEMA, from_cdc, from_feed
 from dmsjournal.events.arrow.models import ChangeEvent, ChangeEventBatch, Delete, EventType, Insert, Snapshot, Update, Watermark
 from dmsjournal.events.arrow.reader import read_journal
 from dmsjournal.events.arrow.state import SubscriptionState, load, save
+from dmsjournal.events.arrow.subscription import Subscription, SubscriptionPage
 from dmsjournal.events.arrow.zset import consolidated, weighted
 from dmsjournal.events.notifications import NotificationConsumer, NotificationProducer, NotificationRef
 
@@ -21,6 +22,8 @@ __all__ = [
     "NotificationProducer",
     "NotificationRef",
     "Snapshot",
+    "Subscription",
+    "SubscriptionPage",
     "SubscriptionState",
     "Update",
     "Watermark",

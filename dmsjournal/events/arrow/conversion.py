@@ -5,7 +5,7 @@ A page is converted a column at a time. Events of one operation that follow each
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -55,6 +55,11 @@ def from_feed(events: Iterable[FeedEventLike], source: str) -> ChangeEventBatch:
 def from_cdc(events: Iterable[CdcEvent], source: str) -> ChangeEventBatch:
     """CDC events, of the same schema; they have neither document_id nor key_values, which are null."""
     return _batch([_cdc_row(event) for event in events], source)
+
+
+def documents_of(events: Sequence[FeedEventLike]) -> pa.RecordBatch:
+    """One row of SCHEMA an event, in their order: its document after it. The events may be of any order and operation."""
+    return _images([_feed_row(event) for event in events])[1]
 
 
 def _feed_row(event: FeedEventLike) -> tuple[Operation, _Row, tuple[Any, Any], tuple[Any, Any]]:
