@@ -58,9 +58,9 @@ class Table:
 
 
 def duration(seconds: float) -> str:
-    """Two digits and a unit: 3.1 s, 30 ms, 73 µs."""
-    for size, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
-        if seconds >= size or unit == "µs":
+    """Two digits and a unit: 3.1 s, 30 ms, 73 µs, 40 ns."""
+    for size, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")):
+        if seconds >= size or unit == "ns":
             value = seconds / size
             return f"{value:.1f} {unit}" if value < 10 else f"{value:.0f} {unit}"
     raise AssertionError

@@ -1,21 +1,28 @@
 """A notification from one to another: through the ring, and through a pipe with pickle, as multiprocessing's queues do it.
 
-Both in one process (what a hand-over costs), and between two (what passes in a second). Counts what the ring allocates.
+What it costs to make a reference: one at a time, and many at once. What a hand-over costs: in one process, and between two (what
+passes in a second), one at a time and many at once. Beside them what Python alone costs: the call of a function that does nothing.
+Counts what the ring allocates.
 """
 
 import multiprocessing
+import struct
 import tempfile
 import tracemalloc
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter, sleep
+from typing import Any
+
+import numpy
 
 from benchmarks.facts import Facts, machine
 from benchmarks.report import Table
 from dmsjournal.events import notifications
-from dmsjournal.events.notifications import NotificationConsumer, NotificationProducer, NotificationRef
+from dmsjournal.events.notifications import SIZE, NotificationConsumer, NotificationProducer, NotificationRef
 
 CAPACITY = 4096
+BATCH = 1024  # references that are made, sent and taken at once
 FIRST = 2**62  # numbers as large as versions may be
 
 
@@ -30,21 +37,105 @@ class Options:
 
 def measure(options: Options) -> tuple[list[Table], Facts]:
     """The table, seconds a hand-over. Prints nanoseconds and allocations."""
-    table = Table("hand-over", ("pipe", "ring"), (("pipe", "ring"),))
+    table = Table("hand-over", ("pipe", "ring", "many"), (("pipe", "ring"), ("ring", "many")))
+    made = Table("a reference", ("an empty call", "one", "again", "struct", "NumPy"), (("one", "NumPy"),))
     for _ in range(options.repeat):
+        each = made.row(f"of {BATCH} at once", options.command)
+        for variant, makes in MAKERS.items():
+            each.add(variant, makes(options.hand_overs))
         alone = table.row("in one process", options.command)
         alone.add("pipe", _pipe_alone(options.hand_overs))
         alone.add("ring", _ring_alone(options.hand_overs))
+        alone.add("many", _many_alone(options.hand_overs))
         between = table.row("between two processes", options.command)
         between.add("pipe", _between(_pipe_sends, options.hand_overs))
         between.add("ring", _between(_ring_sends, options.hand_overs))
+        between.add("many", _between(_many_sends, options.hand_overs))
     kept, most = _allocations(options.hand_overs)
     print(
         f"ring: {table.rows[0].median('ring') * 1e9:.0f} ns a hand-over in one process, "
         f"{table.rows[1].median('ring') * 1e9:.0f} ns between two; "
         f"{options.hand_overs:,} hand-overs allocated {kept} blocks that stayed, {most} bytes at most at once (tracemalloc)"
     )
-    return [table], machine()
+    return [made, table], machine()
+
+
+def _calls(times: int) -> float:
+    def nothing() -> None:
+        pass
+
+    began = perf_counter()
+    for _ in range(times):
+        nothing()
+    return (perf_counter() - began) / times
+
+
+def _made_one(times: int) -> float:
+    began = perf_counter()
+    for number in range(FIRST, FIRST + times):
+        NotificationRef(sequence=number, source_id=1, event_type=2, row_count=1, timestamp=number, batch_offset=number)
+    return (perf_counter() - began) / times
+
+
+def _made_again(times: int) -> float:
+    """One reference that is made once, whose three fields that differ are set."""
+    notification = NotificationRef(source_id=1, event_type=2, row_count=1)
+    began = perf_counter()
+    for number in range(FIRST, FIRST + times):
+        notification.sequence = notification.timestamp = notification.batch_offset = number
+    return (perf_counter() - began) / times
+
+
+def _made_by_struct(times: int) -> float:
+    record = struct.Struct("=QQqQIIB15xQ")
+    buffer = bytearray(BATCH * SIZE)
+    began = perf_counter()
+    for first in range(FIRST, FIRST + times, BATCH):
+        for at, number in zip(range(0, BATCH * SIZE, SIZE), range(first, first + BATCH), strict=True):
+            record.pack_into(buffer, at, 0, number, number, number, 1, 1, 2, 0)
+    return (perf_counter() - began) / _rounded(times)
+
+
+def _made_by_numpy(times: int) -> float:
+    began = perf_counter()
+    for first in range(FIRST, FIRST + times, BATCH):
+        _array(first)
+    return (perf_counter() - began) / _rounded(times)
+
+
+MAKERS = {
+    "an empty call": _calls,
+    "one": _made_one,
+    "again": _made_again,
+    "struct": _made_by_struct,
+    "NumPy": _made_by_numpy,
+}
+
+
+def _array(first: int) -> Any:
+    made = numpy.zeros(BATCH, notifications.DTYPE)
+    made["sequence"] = made["timestamp"] = made["batch_offset"] = numpy.arange(first, first + BATCH)
+    made["source_id"], made["event_type"], made["row_count"] = 1, 2, 1
+    return made
+
+
+def _rounded(times: int) -> int:
+    """What whole batches hold."""
+    return -(-times // BATCH) * BATCH
+
+
+def _many_alone(times: int) -> float:
+    with tempfile.TemporaryDirectory(dir=_memory()) as folder:
+        path = Path(folder) / "ring"
+        notifications.create(path, CAPACITY)
+        with NotificationProducer(path) as producer, NotificationConsumer(path) as consumer:
+            batches = [_array(first) for first in range(FIRST, FIRST + times, BATCH)]
+            began = perf_counter()
+            for batch in batches:
+                producer.send_many(batch)
+                consumer.take_many(BATCH)
+                consumer.commit()
+            return (perf_counter() - began) / _rounded(times)
 
 
 def _pipe_alone(times: int) -> float:
@@ -103,7 +194,8 @@ def _between(sends, times: int) -> float:  # type: ignore[no-untyped-def]
         queue = fork.SimpleQueue()
         process = fork.Process(target=sends, args=(path, queue, times))
         process.start()
-        seconds = _received(path, times) if sends is _ring_sends else _got(queue, times)
+        receives = {_ring_sends: _received, _many_sends: _received_many}.get(sends)
+        seconds = _got(queue, times) if receives is None else receives(path, times)
         process.join()
     return seconds / times
 
@@ -127,6 +219,30 @@ def _received(path: Path, times: int) -> float:
             began = began or perf_counter()
             consumer.commit()
             left -= 1
+    return perf_counter() - began
+
+
+def _many_sends(path: Path, queue: object, times: int) -> None:
+    left = memoryview(b"")
+    with NotificationProducer(path) as producer:
+        for first in range(FIRST, FIRST + times, BATCH):
+            left = memoryview(_array(first)).cast("B")
+            while len(left):
+                left = left[producer.send_many(left) * SIZE :]
+                if len(left):
+                    sleep(0)
+
+
+def _received_many(path: Path, times: int) -> float:
+    began, left = 0.0, _rounded(times)
+    with NotificationConsumer(path) as consumer:
+        while left:
+            if not (found := consumer.take_many(BATCH)):
+                sleep(0)
+                continue
+            began = began or perf_counter()
+            consumer.commit()
+            left -= len(found)
     return perf_counter() - began
 
 

@@ -5,7 +5,7 @@ Alembic, Spark, rich's tables and bars are imported by the commands that use the
 
 # --help shows the commands in this order.
 # isort: off
-from dmsjournal.cli import install, adopt, track, load, read, feed, deliver, plan
+from dmsjournal.cli import install, adopt, track, load, read, feed, deliver, notify, plan
 from dmsjournal.cli import status, verify, prune, partitions
 from dmsjournal.cli import extract
 from dmsjournal.cli import serve
@@ -21,6 +21,7 @@ __all__ = [
     "feed",
     "install",
     "load",
+    "notify",
     "partitions",
     "plan",
     "prune",

@@ -1,9 +1,6 @@
 """The command that hands the feed on: to a receiver of webhooks, or to files."""
 
 import os
-import signal
-from collections.abc import Callable
-from concurrent.futures import wait
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,10 +10,10 @@ import dmsjournal as dj
 from dmsjournal.cli import events
 from dmsjournal.cli.base import Url, app, fail
 from dmsjournal.cli.feed import of_resource, start_of
+from dmsjournal.cli.interrupts import until_signalled
 from dmsjournal.cli.unreadable import PassUnreadable, journal_of
 from dmsjournal.events import formats
 from dmsjournal.util import durations
-from dmsjournal.util.concurrency import in_thread
 from dmsjournal.util.files import warn_if_readable
 
 _LEFT, _RECEIVER = 3, 4  # exit codes
@@ -163,13 +160,13 @@ def deliver(
         request = of_resource(db, request, resource)
         try:
             if replay:
-                was_stopped = _until_signalled(lambda: replay_dead_letters(db, consumer, receiver), receiver.stop)
+                was_stopped = until_signalled(lambda: replay_dead_letters(db, consumer, receiver), receiver.stop)
             else:
                 delivery = Delivery(
                     db, consumer, target, request, follow=not once, at_once=batch_size or (1 if files is None else None),
                     save_every=_seconds("save_every", save_every), patience=waited,
                 )  # fmt: skip
-                was_stopped = _until_signalled(delivery.run, delivery.stop)
+                was_stopped = until_signalled(delivery.run, delivery.stop)
         except dj.ReceiverFailed as error:
             fail(str(error), _RECEIVER)
         except dj.DeadLettersFull as error:
@@ -198,29 +195,3 @@ def _signer(file: Path | None) -> Any:
         return Signer.of_text(file.read_text(encoding="ascii"))
     except (OSError, UnicodeDecodeError) as error:
         raise dj.InvalidRequest("secret_file", str(file), f"it cannot be read ({type(error).__name__})") from None
-
-
-def _until_signalled(work: Callable[[], object], stop: Callable[[], None]) -> bool:
-    """Runs work, and stops it at SIGTERM or Ctrl-C; whether a signal ended it. A second signal ends the program at once.
-
-    It runs in a thread: a handler that runs in the work's own might wait for a lock that the work holds. The second signal does not
-    wait for that thread, which a database that does not answer may hold.
-    """
-    came: list[int] = []
-
-    def asked(number: int, _: object) -> None:
-        came.append(number)
-        for one, handler in before.items():
-            signal.signal(one, handler)
-        stop()
-
-    before = {number: signal.signal(number, asked) for number in (signal.SIGTERM, signal.SIGINT)}
-    working = in_thread(work)
-    while not wait([working], timeout=0.2).done:
-        pass
-    for number, handler in before.items():
-        signal.signal(number, handler)
-    working.result()
-    if signal.SIGINT in came:
-        raise KeyboardInterrupt
-    return bool(came)

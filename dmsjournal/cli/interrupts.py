@@ -5,10 +5,12 @@ import os
 import select
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import wait
 from contextlib import contextmanager
 
 from dmsjournal.util import exit_codes
+from dmsjournal.util.concurrency import in_thread
 
 _SECONDS = 1.0
 
@@ -54,6 +56,32 @@ def sigterm_ends_it() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def until_signalled(work: Callable[[], object], stop: Callable[[], None]) -> bool:
+    """Runs work, and stops it at SIGTERM or Ctrl-C; whether a signal ended it. A second signal ends the program at once.
+
+    It runs in a thread: a handler that runs in the work's own might wait for a lock that the work holds. The second signal does not
+    wait for that thread, which a database that does not answer may hold.
+    """
+    came: list[int] = []
+
+    def asked(number: int, _: object) -> None:
+        came.append(number)
+        for one, handler in before.items():
+            signal.signal(one, handler)
+        stop()
+
+    before = {number: signal.signal(number, asked) for number in (signal.SIGTERM, signal.SIGINT)}
+    working = in_thread(work)
+    while not wait([working], timeout=0.2).done:
+        pass
+    for number, handler in before.items():
+        signal.signal(number, handler)
+    working.result()
+    if signal.SIGINT in came:
+        raise KeyboardInterrupt
+    return bool(came)
 
 
 def _watch(hears: int) -> None:

@@ -6,7 +6,8 @@ killed at any point and started again. See docs/events/arrow.md for what is then
 How a slot is handed over. Slots are numbered from 1 on and lie at (number - 1) modulo the capacity, aligned to 64 bytes. The
 producer writes the whole slot with its number left 0, a check (CRC-32 of the slot and its number) among the rest, and then the
 number, in one aligned store of 8 bytes. The consumer waits for the number it expects, copies the slot, and takes the copy if the
-check fits. It frees the slot by storing the number as taken, which the producer reads before it uses the slot again.
+check fits. It frees the slot by storing the number as taken, which the producer reads before it uses the slot again. Many
+at once are handed over in the same way: `send_many` writes all of the slots, then their numbers from the lowest to the highest.
 
 What is relied on:
 
@@ -29,13 +30,14 @@ import os
 import struct
 import tempfile
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar
 from zlib import crc32
 
 from dmsjournal.errors import InvalidRequest
+from dmsjournal.events.notification_checks import checks, numpy
 from dmsjournal.util.files import NO_LINK, held
 from dmsjournal.util.iteration import raises_again
 
@@ -49,6 +51,7 @@ _WORDS = SIZE // 8
 _LOW = 2**32 - 1
 _TRIES = 1_000  # reads of a slot whose number is there and whose check is not: only a store on its way, or a broken file
 _ALL = slice(None)
+_FEW = 8  # values that are stored one by one as fast as by NumPy
 
 
 class NotificationRef(ctypes.Structure):
@@ -93,6 +96,12 @@ class NotificationRef(ctypes.Structure):
         return f"NotificationRef({', '.join(f'{name}={value}' for name, value in zip(names, self.values(), strict=True))})"
 
 
+DTYPE = {  # of a NumPy array whose items are notifications: numpy.zeros(n, DTYPE)
+    "names": ["sequence", "timestamp", "batch_offset", "source_id", "row_count", "event_type"],
+    "formats": ["u8", "i8", "u8", "u4", "u4", "u1"],
+    "offsets": [8, 16, 24, 32, 36, 40],
+    "itemsize": SIZE,
+}
 _BOUNDS = {
     "sequence": (0, 2**64 - 1),
     "source_id": (0, 2**32 - 1),
@@ -127,6 +136,58 @@ def remove(path: str | os.PathLike[str]) -> None:
     """Deletes a ring's files; who has it open keeps what it has."""
     for name in (path, *(f"{os.fspath(path)}.{side}" for side in ("producer", "consumer"))):
         Path(name).unlink(missing_ok=True)
+
+
+def _records(notifications: Any) -> memoryview:
+    """The bytes of whole notifications. Raises InvalidRequest."""
+    try:
+        records = memoryview(notifications).cast("B")
+    except TypeError as error:
+        raise InvalidRequest(
+            "notifications", type(notifications).__name__, "pass a buffer without gaps, such as an array"
+        ) from error
+    if len(records) % SIZE:
+        raise InvalidRequest("notifications", f"{len(records)} bytes", f"each has {SIZE} bytes")
+    return records
+
+
+def _column(words: Any, word: int, count: int) -> Any:
+    """Every eighth of the words from one on, as NumPy's: what is stored there is stored word by word, in order."""
+    return numpy.frombuffer(words, numpy.uint64)[word : word + count * _WORDS : _WORDS]
+
+
+def _emptied(records: memoryview) -> list[int]:
+    """Takes the numbers and the checks out of records; the checks that were there."""
+    told: list[int]
+    with records.cast("Q") as words:
+        count = len(words) // _WORDS
+        if numpy is not None and count > _FEW:
+            told = _column(words, _WORDS - 1, count).copy()
+            _column(words, 0, count)[:] = _column(words, _WORDS - 1, count)[:] = 0
+            return told
+        told = words.tolist()[_WORDS - 1 :: _WORDS]
+        for at in range(0, len(words), _WORDS):
+            words[at] = words[at + _WORDS - 1] = 0
+    return told
+
+
+def _store(words: Any, word: int, values: Sequence[int]) -> None:
+    """Stores values in every eighth word from one on, in their order, each in one store of 8 bytes."""
+    if numpy is not None and len(values) > _FEW:
+        of = numpy.arange(values.start, values.stop, dtype=numpy.uint64) if isinstance(values, range) else values
+        _column(words, word, len(values))[:] = of
+        return
+    for value in values:
+        words[word] = value
+        word += _WORDS
+
+
+def _leading(found: Any, wanted: Any) -> int:
+    """How many are as wanted, before the first that is not."""
+    if numpy is not None and len(wanted) > _FEW:
+        other = numpy.not_equal(found, wanted)
+        return int(other.argmax()) if other.any() else len(wanted)
+    return next((number for number, (one, other) in enumerate(zip(found, wanted, strict=True)) if one != other), len(wanted))
 
 
 class _Ring:
@@ -165,6 +226,13 @@ class _Ring:
         for view in (*self._views, self._words, self._bytes):
             view.release()
         self._opened.close()
+
+    def _parts(self, first: int, count: int) -> list[tuple[int, int, int]]:
+        """Slots that follow each other, as runs of the file: from and to which of them, and where the run begins."""
+        at = (first - 1) % self.capacity
+        before_the_end = min(count, self.capacity - at)
+        parts = [(0, before_the_end, (_LINES + at) * SIZE), (before_the_end, count, _LINES * SIZE)]
+        return [part for part in parts if part[0] < part[1]]
 
     def _is_whole(self, number: int) -> bool:
         """Whether the slot of a number holds it, all of it; then `_read` is its copy."""
@@ -209,6 +277,32 @@ class NotificationProducer(_Ring):
         self._sent = number
         return True
 
+    def send_many(self, notifications: Any) -> int:
+        """Hands many over at once, in their order; how many there was room for: send the others again.
+
+        `notifications` is a buffer of whole ones, which is not changed: an array of ctypes, `(NotificationRef * n)(…)`, or one of
+        NumPy's, `numpy.zeros(n, notifications.DTYPE)`. Those that were handed over are in the ring whatever happens to this
+        process. If it is killed meanwhile, the first of them are: `last` of the next producer says which. Raises InvalidRequest.
+        """
+        records = _records(notifications)
+        if self._sent + len(records) // SIZE - self._taken > self.capacity:
+            self._taken = self._words[self._taken_at]
+        count = min(len(records) // SIZE, self.capacity - (self._sent - self._taken))
+        if not count:
+            return 0
+        copied = bytearray(records[: count * SIZE])
+        first = self._sent + 1
+        with memoryview(copied) as view:
+            _emptied(view)
+            with view.cast("Q") as words:
+                _store(words, _WORDS - 1, checks(view, first))
+            for begin, end, at in self._parts(first, count):
+                self._bytes[at : at + (end - begin) * SIZE] = view[begin * SIZE : end * SIZE]  # numbers are 0: not to be taken yet
+        for begin, end, at in self._parts(first, count):
+            _store(self._words, at // 8, range(first + begin, first + end))
+        self._sent += count
+        return count
+
     def _last_sent(self) -> int:
         """The highest number in the ring: a slot that a producer was killed in the middle of has none, or one that was taken."""
         numbers: list[int] = [self._words[word] for word in self._numbers]
@@ -236,6 +330,39 @@ class NotificationConsumer(_Ring):
             self._settle(number)
         self._seen = number
         return self._read
+
+    def take_many(self, most: int = 1_000) -> Any:
+        """The next notifications, at most so many: an array of them (`ctypes`), which stays; empty where there is none yet.
+
+        `numpy.frombuffer(found, notifications.DTYPE)` gives it to NumPy. They come again after a restart unless `commit` was called
+        since. Bounds: 1 or more. Raises InvalidRequest, also where the ring's file is damaged.
+        """
+        if isinstance(most, bool) or not isinstance(most, int) or most < 1:
+            raise InvalidRequest("most", most, "take 1 or more")
+        first = self._seen + 1
+        found = bytearray()
+        for begin, end, at in self._parts(first, min(most, self.capacity)):
+            count = self._ready(at // 8, range(first + begin, first + end))
+            found += self._bytes[at : at + count * SIZE]
+            if count < end - begin:
+                break
+        if found:
+            with memoryview(found) as view:
+                good = _leading(_emptied(view), checks(view, first))
+            if not good:  # a store on its way, or a broken file
+                self._settle(first)
+                found, good = bytearray(self._read_bytes), 1
+            del found[good * SIZE :]
+            self._seen += good
+        return (NotificationRef * (len(found) // SIZE)).from_buffer_copy(found)
+
+    def _ready(self, word: int, numbers: range) -> int:
+        """How many of the numbers are in the slots from one on, before the first that is not."""
+        if numpy is None or len(numbers) <= _FEW or self._words[word + _FEW * _WORDS] != numbers[_FEW]:
+            few = numbers if numpy is None else numbers[:_FEW]
+            return _leading([self._words[at] for at in range(word, word + len(few) * _WORDS, _WORDS)], few)
+        there = _column(self._words, word, len(numbers))
+        return _leading(there, numpy.arange(numbers.start, numbers.stop, dtype=numpy.uint64))
 
     def commit(self) -> None:
         """Frees the slots of all that was taken: none of it comes again."""

@@ -14,13 +14,14 @@ from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dmsjournal import InvalidRequest, Unavailable
-from dmsjournal.events import notifications
+from dmsjournal.events import notification_checks, notifications
 from dmsjournal.events.notifications import NotificationConsumer, NotificationProducer, NotificationRef
 
 LARGE = 2**62  # sequences that are no small ints
@@ -216,6 +217,159 @@ def test_a_slot_whose_number_is_seen_before_the_rest_is_not_taken(
             consumer.take()
         producer._map[place] = new
         assert sequences(consumer) == [5]
+
+
+# Many at once.
+
+
+@pytest.fixture(params=["numpy", "zlib"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """With NumPy, which takes more than a few at once, and without it."""
+    if request.param == "zlib":
+        monkeypatch.setattr(notifications, "numpy", None)
+        monkeypatch.setattr(notification_checks, "numpy", None)
+    monkeypatch.setattr(notification_checks, "_FEW", 1)
+    monkeypatch.setattr(notifications, "_FEW", 1)
+    return str(request.param)
+
+
+def refs(first: int, count: int) -> Any:
+    """So many notifications, each as `ref` has it."""
+    return (NotificationRef * count)(*(ref(number) for number in range(first, first + count)))
+
+
+def taken(found: Any) -> list[int]:
+    assert [each.values() for each in found] == [ref(each.sequence).values() for each in found]
+    return [each.sequence for each in found]
+
+
+@pytest.mark.parametrize("first", [1, 254, 2**16 - 3, 2**32 - 3, 2**40])
+def test_the_checks_of_many_are_those_of_each(way: str, first: int) -> None:
+    rng = random.Random(first)
+    for count in (1, 2, 7, 300):
+        records = bytearray(rng.randbytes(64) * count)  # columns of equal bytes, and then some of other ones
+        for _ in range(rng.choice([0, 1, 50])):
+            records[rng.randrange(len(records))] = rng.randrange(256)
+        expected = [crc32(records[at : at + 64], (first + n) & (2**32 - 1)) for n, at in enumerate(range(0, len(records), 64))]
+        assert [int(check) for check in notification_checks.checks(memoryview(records), first)] == expected
+
+
+def test_any_history_of_many_at_once_is_that_of_a_queue(way: str, tmp_path: Path) -> None:
+    rng = random.Random(3)
+    for number, capacity in enumerate((2, 3, 8, 50)):
+        path = tmp_path / f"ring{number}"
+        notifications.create(path, capacity)
+        sent = read = committed = 0
+        with contextlib.ExitStack() as stack:
+            producer = stack.enter_context(NotificationProducer(path))
+            consumer = stack.enter_context(NotificationConsumer(path))
+            for _ in range(300):
+                many = rng.choice([0, 1, 2, 5, capacity, 2 * capacity])
+                match rng.choice(["send", "send one", "take", "take one", "commit", "producer", "consumer"]):
+                    case "send":
+                        room = min(many, capacity - (sent - committed))
+                        assert producer.send_many(refs(sent + 1, many)) == room
+                        sent += room
+                    case "send one":
+                        sent += producer.send(ref(sent + 1))
+                    case "take":
+                        count = min(many or 1, sent - read)
+                        assert taken(consumer.take_many(many or 1)) == list(range(read + 1, read + 1 + count))
+                        read += count
+                    case "take one":
+                        found = consumer.take()
+                        assert (found is None) == (read == sent)
+                        read += found is not None
+                    case "commit":
+                        consumer.commit()
+                        committed = read
+                    case "producer":
+                        producer.close()
+                        producer = stack.enter_context(NotificationProducer(path))
+                        assert (producer.last.sequence if producer.last else 0) == sent
+                    case "consumer":
+                        consumer.close()
+                        consumer = stack.enter_context(NotificationConsumer(path))
+                        read = committed
+
+
+class KilledAfterStores:
+    """The words of a process that is killed when it has stored so many."""
+
+    def __init__(self, words: Any, stores: int) -> None:
+        self._words, self.left = words, stores
+
+    def __getitem__(self, at: int) -> int:
+        return int(self._words[at])
+
+    def __setitem__(self, at: int, value: int) -> None:
+        if not self.left:
+            raise Killed
+        self.left -= 1
+        self._words[at] = value
+
+
+@pytest.mark.parametrize("stored", range(4))
+def test_a_producer_killed_while_it_sends_many_has_sent_the_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stored: int
+) -> None:
+    monkeypatch.setattr(notifications, "numpy", None)  # whose stores are in the same order, one by one
+    notifications.create(tmp_path / "ring", 4)
+    with NotificationConsumer(tmp_path / "ring") as consumer:
+        with NotificationProducer(tmp_path / "ring") as producer:
+            assert producer.send_many(refs(1, 2)) == 2
+            assert taken(consumer.take_many()) == [1, 2]
+            consumer.commit()
+            words, producer._words = producer._words, KilledAfterStores(producer._words, stored)
+            with pytest.raises(Killed):
+                producer.send_many(refs(3, 4))
+            producer._words = words
+        with NotificationProducer(tmp_path / "ring") as again:
+            assert again.last is not None or not stored
+            assert (again.last.sequence if again.last else 2) == 2 + stored
+            assert again.send_many(refs(3 + stored, 4)) == 4 - stored
+        assert taken(consumer.take_many()) == [3, 4, 5, 6]
+
+
+def test_of_many_those_before_a_damaged_one_are_taken(path: Path, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(notifications, "_TRIES", 3)
+    with NotificationProducer(path) as producer, NotificationConsumer(path) as consumer:
+        assert producer.send_many(refs(1, 4)) == 4
+        whole = producer._map[producer._places[2]]
+        producer._map[producer._places[2]] = whole[:20] + bytes(44)
+        assert taken(consumer.take_many()) == [1, 2]
+        with pytest.raises(InvalidRequest, match="slot 3 is damaged"):
+            consumer.take_many()
+        producer._map[producer._places[2]] = whole  # as where its stores were on their way
+        assert taken(consumer.take_many()) == [3, 4]
+
+
+def test_an_array_of_numpys_is_sent_and_taken(path: Path) -> None:
+    import numpy as np
+
+    sent = np.zeros(3, notifications.DTYPE)
+    sent["sequence"], sent["timestamp"], sent["batch_offset"] = [7, 8, 2**63], [-1, 0, 1], np.arange(3)
+    sent["source_id"], sent["row_count"], sent["event_type"] = 4, 5, 2
+    with NotificationProducer(path) as producer, NotificationConsumer(path) as consumer:
+        before = sent.copy()
+        assert producer.send_many(sent) == 3
+        assert (sent == before).all()
+        found = consumer.take_many()
+        assert [each.values() for each in found] == [(7, 4, 2, 5, -1, 0), (8, 4, 2, 5, 0, 1), (2**63, 4, 2, 5, 1, 2)]
+        assert (np.frombuffer(found, notifications.DTYPE) == sent).all()
+    fields = {name: getattr(NotificationRef, name).offset for name in notifications.DTYPE["names"]}
+    assert fields == dict(zip(notifications.DTYPE["names"], notifications.DTYPE["offsets"], strict=True))
+
+
+def test_what_is_no_array_of_notifications_is_refused(path: Path) -> None:
+    with NotificationProducer(path) as producer, NotificationConsumer(path) as consumer:
+        for wrong, message in ((b"x" * 65, "65 bytes"), ([ref(1)], "'list'"), (memoryview(bytes(256))[::2], "'memoryview'")):
+            with pytest.raises(InvalidRequest, match=f"notifications = .*{message}"):
+                producer.send_many(wrong)
+        assert producer.send_many(b"") == 0
+        for most in (0, -1, True, 1.5):
+            with pytest.raises(InvalidRequest, match="most"):
+                consumer.take_many(most)  # type: ignore[arg-type]
 
 
 # Refused.

@@ -31,6 +31,7 @@ COMMANDS = {
     "consumers list": [],
     "consumers advance": ["other", "3"],
     "consumers drop": ["other"],
+    "notify": ["--ring", "{folder}/ring", "--once"],
     "deliver": ["--consumer", "crm", "--files", "{folder}/files", "--once", "--from-beginning"],
     "load": ["{folder}/documents.jsonl"],
     "current": [],
