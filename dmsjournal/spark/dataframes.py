@@ -24,6 +24,7 @@ from dmsjournal.errors import InvalidRequest, Unavailable, UnsupportedCapability
 from dmsjournal.journal import Journal, connect
 from dmsjournal.model.resources import ResourceKey
 from dmsjournal.model.windows import Window
+from dmsjournal.operate.tracking import OPTION
 from dmsjournal.read import plan as planner
 from dmsjournal.read.pages import refuse_expired
 from dmsjournal.read.plan import DocumentRange, Piece, Plan, SnapshotPlan
@@ -62,6 +63,7 @@ class Reading:
     _engine: Engine
     _sessions: _Sessions
     _rows_per_part: int
+    _has_tracking: bool
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _journals: set[str] = field(default_factory=set)  # what is read of: each has a floor of its own
 
@@ -70,11 +72,17 @@ class Reading:
 
         Columns: resource_key_id smallint, change_version bigint, document_id bigint, document_uuid string, key_values string (JSON,
         null where there are none), committed_at timestamp (when the version was given). `body`: and body string, the JSON of
-        dms.DocumentCache, null where none is kept. `derived`: and etag string, last_modified timestamp, as Journal.derive gives
-        them. Only what is asked of the frame is asked of the database.
+        dms.DocumentCache, or of a tracked table's row as the snapshot has it, null where there is neither. `derived`: and etag
+        string, last_modified timestamp, as Journal.derive gives them. Only what is asked of the frame is asked of the database.
         """
         self._refuse_expired("DocumentChangeEvent", "IdentityChangeEvent")
-        frame = self._frame("changes" if isinstance(self.plan, Plan) else "documents", self._conditions())
+        name = "changes" if isinstance(self.plan, Plan) else "documents"
+        text = _source(self._engine, name)
+        if body and self._has_tracking:
+            ids = sorted(self.plan.resources.values())
+            with self._session() as session:
+                text = session.execute("spark/tracked_source", resource_key_ids=ids, source=text).scalar_one()
+        frame = self._frame(name, text, self._conditions())
         columns: list[Column] = [F.col(name) for name in (*_CHANGE, *(["body"] if body else []))]
         if derived:
             columns += [_etag(F.col("stamps")).alias("etag"), F.col("last_modified")]
@@ -87,7 +95,7 @@ class Reading:
         CheckpointExpired: tombstones have a floor of their own.
         """
         self._refuse_expired("DocumentDeleteEvent")
-        return self._frame("deletes", self._parts_of("spark/plan_deletes")).select(*_CHANGE)
+        return self._frame("deletes", _source(self._engine, "deletes"), self._parts_of("spark/plan_deletes")).select(*_CHANGE)
 
     def key_changes(self) -> DataFrame:
         """The documents whose key values differ between the ends of the window, each at its last key change in it.
@@ -97,7 +105,8 @@ class Reading:
         """
         self._refuse_expired("KeyChangeEvent")
         window = {"min_version": self.plan.first, "max_version": self.plan.last}
-        return self._frame("key_changes", self._parts_of("spark/plan_key_changes"), **window).select(*_KEY_CHANGE)
+        text = _source(self._engine, "key_changes", **window)
+        return self._frame("key_changes", text, self._parts_of("spark/plan_key_changes")).select(*_KEY_CHANGE)
 
     def since(self, version: int) -> DataFrame:
         """The documents that changed or were deleted after a version, each once, whether or not at or below the horizon.
@@ -107,7 +116,9 @@ class Reading:
         """
         self._refuse_expired("DocumentChangeEvent", "IdentityChangeEvent", "DocumentDeleteEvent")
         later = [_version > version]
-        found = [self._frame(source, later).select("document_id") for source in ("changes", "deletes")]
+        found = [
+            self._frame(source, _source(self._engine, source), later).select("document_id") for source in ("changes", "deletes")
+        ]
         return found[0].union(found[1]).distinct()
 
     def resource(self) -> Column:
@@ -174,9 +185,8 @@ class Reading:
         edges = [first - 1, *(end for end, _ in ends)]
         return [sa.and_(_version.between(after + 1, through), _resource.in_(ids)) for after, through in pairwise(edges)]
 
-    def _frame(self, source: str, conditions: Sequence[_Condition], **binds: int) -> DataFrame:
+    def _frame(self, source: str, text: str, conditions: Sequence[_Condition]) -> DataFrame:
         options = dict(self._options)
-        text = _source(self._engine, source, **binds)
         nothing = sa.literal_column("1") == 0
         predicates = [self._engine.literal(condition) for condition in conditions or [nothing]]
         try:
@@ -233,7 +243,9 @@ def read(
             if begin is not None:
                 options["sessionInitStatement"] = begin  # run by each task
             size = events_per_part or planner.EVENTS_PER_PART
-            reading = Reading(plan, plan.horizon, spark, options, engine, sessions, size)
+            journal.database.look_for(OPTION)
+            has_tracking = OPTION in journal.database.options
+            reading = Reading(plan, plan.horizon, spark, options, engine, sessions, size, has_tracking)
             yield reading
             reading.refuse_expired()
 

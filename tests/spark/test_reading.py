@@ -521,3 +521,36 @@ def test_every_value_arrives_as_it_is(spark: SparkSession, url: str, journal: dj
     assert (deleted["change_version"], parsed(deleted["key_values"])) == (high + 7, {"name": NAMES[1]})
     [changed] = pq.read_table(tmp_path / "key_changes").to_pylist()
     assert (parsed(changed["old_key_values"]), changed["new_key_values"]) == ({"name": NAMES[0]}, None)
+
+
+@pytest.mark.acceptance("71", "88")
+def test_bodies_of_tracked_rows_are_read_from_their_tables(url: str, spark: SparkSession) -> None:
+    """Also where resources have keys of one name and of different types, and beside documents whose body is kept."""
+    from dmsjournal.schema import migrate
+
+    migrate.upgrade(url, options=["tracking"])
+    run(
+        url,
+        "CREATE SCHEMA app; CREATE TYPE app.mood AS ENUM ('sad', 'glad')",
+        "CREATE TABLE app.a (id int PRIMARY KEY, name text, at timestamptz DEFAULT '2026-01-02 03:04:05+09', "
+        "raw bytea DEFAULT '\\x00ff')",
+        'CREATE TABLE app."b ? \'é\'" (id text, "?" app.mood, a int REFERENCES app.a, PRIMARY KEY (id, "?"))',
+        "CREATE TABLE app.kept (id uuid PRIMARY KEY, name text)",
+        "INSERT INTO app.a SELECT n, 'n' || n FROM generate_series(1, 50) AS n",
+        "INSERT INTO app.\"b ? 'é'\" SELECT 'x' || n, 'sad', n FROM generate_series(1, 50) AS n",
+        "INSERT INTO app.kept SELECT gen_random_uuid(), 'k' FROM generate_series(1, 5)",
+    )
+    with dj.connect(url) as journal:
+        journal.track(dj.TrackedTable("app.a"), dj.TrackedTable("app.\"b ? 'é'\""), dj.TrackedTable("app.kept", bodies=True))
+        write(journal, dj.Document(SCHOOL, {"id": "no number"}, {"says": 1}))
+        wanted = {}
+        for of in journal.resources():
+            ids = [change.document_id for change in journal.changes(of)]
+            wanted |= {number: stored.body for number, stored in journal.documents(ids).items()}
+        assert len(wanted) == 106
+        assert wanted[min(wanted)] == {"id": 1, "name": "n1", "at": "2026-01-01T18:04:05+00:00", "raw": "AP8="}
+    for full in (True, False):
+        with read(spark, url, full=full, parts=3) as reading:
+            found = {row.document_id: json.loads(row.body) for row in reading.changes(body=True).collect()}
+            assert found == wanted
+            assert reading.changes().count() == 106

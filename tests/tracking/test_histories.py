@@ -18,6 +18,7 @@ def test_histories_answer_what_the_rows_say(tracked: str, sql: Sql) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.timeout(3600)
 @pytest.mark.acceptance("65", "66", "67", "68", "70")
 def test_a_thousand_histories(tracked: str, sql: Sql) -> None:
     prepare(sql)

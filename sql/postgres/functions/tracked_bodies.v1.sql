@@ -30,7 +30,7 @@ BEGIN
         FROM pg_class AS c CROSS JOIN LATERAL aclexplode(c.relacl) AS acl
         WHERE c.oid = 'dms.DocumentCache'::regclass AND acl.privilege_type = 'SELECT' AND acl.grantee <> c.relowner
     LOOP
-        EXECUTE format('GRANT EXECUTE ON FUNCTION dms.tracked_bodies(bigint[]), dms.tracked_body_query(smallint), dms.tracked_tables(), dms.check_tracking(), '
+        EXECUTE format('GRANT EXECUTE ON FUNCTION dms.tracked_bodies(bigint[]), dms.tracked_body_query(smallint), dms.tracked_source(smallint[], text), dms.tracked_tables(), dms.check_tracking(), '
                        'dms.check_tracked_rows(text, bigint, bigint), dms.check_tracked_documents(text, bigint) TO %s', granted.role);
     END LOOP;
 END $do$;

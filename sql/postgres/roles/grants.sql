@@ -49,7 +49,7 @@ BEGIN
         LOOP
             EXECUTE format('GRANT SELECT ON dms.TrackedTable TO %s', role.name);
             IF role.reads THEN
-                EXECUTE format('GRANT EXECUTE ON FUNCTION dms.tracked_bodies(bigint[]), dms.tracked_body_query(smallint), dms.tracked_tables(), dms.check_tracking(), '
+                EXECUTE format('GRANT EXECUTE ON FUNCTION dms.tracked_bodies(bigint[]), dms.tracked_body_query(smallint), dms.tracked_source(smallint[], text), dms.tracked_tables(), dms.check_tracking(), '
                                'dms.check_tracked_rows(text, bigint, bigint), dms.check_tracked_documents(text, bigint) TO %s', role.name);
             END IF;
         END LOOP;
