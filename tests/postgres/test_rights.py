@@ -401,7 +401,7 @@ EXECUTE = {  # who may execute each function, besides its owner
     "tracked_bodies(bigint[])": ["reader", "writer"],
     "tracked_body(smallint,text)": [],
     "tracked_body_query(smallint)": ["reader", "writer"],
-    "tracked_source(smallint[], text)": ["reader", "writer"],
+    "tracked_source(smallint[],text)": ["reader", "writer"],
     "tracked_columns(oid)": [],
     "tracked_document(smallint,text)": [],
     "tracked_id(text)": [],
