@@ -76,6 +76,8 @@ def prepare(url: str) -> None:
                 database.script(conn, "track/audit")
     with dj.connect(url) as journal:
         journal.track(*map(dj.TrackedTable, tracking.tables_of(journal.database, "tracked")))
+    with database.connect(url) as conn:
+        conn.exec_driver_sql("VACUUM ANALYZE")
 
 
 def timed(conn: sa.Connection, name: str, first: int, last: int) -> float:

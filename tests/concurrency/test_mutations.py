@@ -512,9 +512,21 @@ MUTATIONS = [
         **TRACKING,
     ),
     Mutation(
+        "a fill waits for a row that its rows refer to",
+        test_tracked_races.test_a_batch_waits_for_no_writer,
+        ((GENERATED, "_edges(touched, false);", "_edges(touched, true);"),),
+        **TRACKING,
+    ),
+    Mutation(
+        "a fill does not come back for edges to locked rows",
+        test_tracked_races.test_a_batch_waits_for_no_writer,
+        ((GENERATED, "    IF NOT waits AND missing_keys IS NOT NULL THEN", "    IF false THEN"),),
+        **TRACKING,
+    ),
+    Mutation(
         "a fill does not lock its rows",
         test_tracked_races.test_a_writer_waits_for_a_batch_that_holds_its_row,
-        ((GENERATED, "        FOR NO KEY UPDATE OF r SKIP LOCKED)", ")"),),
+        ((GENERATED, "d.DocumentId IS NULL\n        FOR NO KEY UPDATE OF r SKIP LOCKED)", "d.DocumentId IS NULL)"),),
         ("UPDATE app.child SET id = 5, note = 'new'",),
         **TRACKING,
     ),

@@ -216,6 +216,26 @@ def test_a_fill_comes_back_for_a_row_that_a_writer_has_locked(race: Race) -> Non
 
 
 @pytest.mark.acceptance("72")
+def test_a_batch_waits_for_no_writer(race: Race) -> None:
+    """Nor for one that has locked a row that a row of the batch refers to: its locks would hold other writers as long."""
+    race.look("ALTER TABLE app.child ADD COLUMN boss int REFERENCES app.child")
+    unfilled(race, 1, 2)
+    race.look("UPDATE app.child SET boss = 3 - id")
+    race.look("DELETE FROM dms.ReferenceEdge")
+    race.look("DELETE FROM dms.Document")
+    race.look("SELECT dms.renew_tracking('app.child')")
+    race.look("UPDATE dms.TrackedTable SET IsLinked = true")  # as of a table that is tracked for the first time
+    race.first.sql("SELECT FROM app.child WHERE id = 2 FOR UPDATE")
+    race.second.sql("SET LOCAL lock_timeout = '1s'")
+    assert _run(race.second, FILL) is None
+    assert document(race, 1, CHILD)
+    race.first.rollback()
+    filled(race)
+    assert race.look("SELECT count(*) FROM dms.ReferenceEdge").scalar_one() == 2
+    assert settled(race)
+
+
+@pytest.mark.acceptance("72")
 @pytest.mark.parametrize(
     "statement", ["UPDATE app.child SET id = 5, note = 'new'", "DELETE FROM app.child", "INSERT INTO app.parent VALUES (1, 'x', 1)"]
 )

@@ -3,7 +3,7 @@
 CREATE FUNCTION dms.link_late() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET row_security = off AS $$
 BEGIN
-    IF to_regprocedure(format('dms.tracked_%s_edges(bigint[])', NEW.TrackedTableId)) IS NOT NULL THEN
+    IF to_regprocedure(format('dms.tracked_%s_edges(bigint[],boolean)', NEW.TrackedTableId)) IS NOT NULL THEN
         EXECUTE format('SELECT dms.tracked_%s_edges($1)', NEW.TrackedTableId) USING ARRAY[NEW.DocumentId];
     END IF;
     DELETE FROM dms.TrackedLate WHERE TrackedTableId = NEW.TrackedTableId AND DocumentId = NEW.DocumentId;

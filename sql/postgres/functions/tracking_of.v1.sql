@@ -90,7 +90,7 @@ SET TimeZone = ''UTC'' SET DateStyle = ''ISO, YMD'' SET IntervalStyle = ''postgr
             UNION ALL
             ' ORDER BY f.place),
         string_agg(format('PERFORM dms.tracked_%1$s_ensure(ARRAY(
-            SELECT DISTINCT m.key FROM unnest(missing_keys, missing_places) AS m (key, place) WHERE m.place = %2$s));', f.child_id, f.place), '
+            SELECT DISTINCT m.key FROM unnest(missing_keys, missing_places) AS m (key, place) WHERE m.place = %2$s), waits);', f.child_id, f.place), '
         ' ORDER BY f.place),
         string_agg(format('%1$s AND NOT EXISTS (SELECT FROM dms.tracked_%2$s AS s WHERE %3$s)',
                           (SELECT string_agg(format('r.%I IS NOT NULL', c), ' AND ') FROM unnest(f.parent_columns) AS c), f.child_id, f.matches), ' OR ' ORDER BY f.place)
@@ -98,32 +98,41 @@ SET TimeZone = ''UTC'' SET DateStyle = ''ISO, YMD'' SET IntervalStyle = ''postgr
     INTO link, ensure, late
     FROM (SELECT f.*, row_number() OVER (ORDER BY f.name, f.constraint_id) AS place FROM dms.tracked_references() AS f WHERE f.parent_id = tracked_id) AS f;
 
-    -- ensure(keys): the documents of rows that have none, and their edges. The rows are locked, so that one session makes each.
+    -- ensure(keys, waits): the documents of rows that have none, and their edges. The rows are locked, so that one session makes each. A fill does not
+    -- wait: it passes by a row that a writer has locked, and the last pass makes the edges to it.
     name := format('tracked_%s_ensure', tracked_id);
     source := format('
 DECLARE
     locked jsonb[];
     touched bigint[];
 BEGIN
-    SELECT array_agg(l.key) INTO locked FROM (
-        SELECT %1$s AS key FROM unnest(keys) AS w (key)
-        CROSS JOIN LATERAL (SELECT w.key AS KeyValues OFFSET 0) AS d
-        JOIN dms.tracked_%2$s AS r ON %3$s
-        FOR NO KEY UPDATE OF r) AS l;
+    IF waits THEN
+        SELECT array_agg(l.key) INTO locked FROM (
+            SELECT %1$s AS key FROM unnest(keys) AS w (key)
+            CROSS JOIN LATERAL (SELECT w.key AS KeyValues OFFSET 0) AS d
+            JOIN dms.tracked_%2$s AS r ON %3$s
+            FOR NO KEY UPDATE OF r) AS l;
+    ELSE
+        SELECT array_agg(l.key) INTO locked FROM (
+            SELECT %1$s AS key FROM unnest(keys) AS w (key)
+            CROSS JOIN LATERAL (SELECT w.key AS KeyValues OFFSET 0) AS d
+            JOIN dms.tracked_%2$s AS r ON %3$s
+            FOR NO KEY UPDATE OF r SKIP LOCKED) AS l;
+    END IF;
     WITH made AS (
         %4$s
         RETURNING DocumentId
     )
     SELECT array_agg(DocumentId) INTO touched FROM made;
     IF touched IS NOT NULL THEN
-        PERFORM dms.tracked_%2$s_edges(touched);
+        PERFORM dms.tracked_%2$s_edges(touched, waits);
         %5$s
     END IF;
 END ', key_r, tracked_id, typed, format(create_w, 'SELECT DISTINCT l.key FROM unnest(locked) AS l (key)'), keep);
-    statement := format('CREATE OR REPLACE FUNCTION dms.%I(keys jsonb[]) RETURNS void %s AS %L', name, settings, source);
+    statement := format('CREATE OR REPLACE FUNCTION dms.%I(keys jsonb[], waits boolean DEFAULT true) RETURNS void %s AS %L', name, settings, source);
     RETURN NEXT;
 
-    -- edges(parents): the edges of documents become what their rows say.
+    -- edges(parents, waits): the edges of documents become what their rows say.
     name := format('tracked_%s_edges', tracked_id);
     source := CASE WHEN link IS NULL THEN '
 BEGIN
@@ -169,6 +178,9 @@ BEGIN
         INSERT INTO dms.ReferenceEdge (ParentDocumentId, ChildDocumentId, IsIdentityComponent)
         SELECT w.parent, w.child, w.is_identity FROM unnest(new_parents, new_children, new_identity) AS w (parent, child, is_identity)
         ON CONFLICT (ParentDocumentId, ChildDocumentId) DO NOTHING;
+    END IF;
+    IF NOT waits AND missing_keys IS NOT NULL THEN  -- the last pass of a fill comes back for them
+        UPDATE dms.TrackedTable SET IsLinked = false, FilledAt = NULL WHERE TrackedTableId = %1$s;
     END IF;%5$s
 END ', tracked_id, typed, link, ensure, CASE WHEN late IS NULL THEN '' ELSE format('
     INSERT INTO dms.TrackedLate (TrackedTableId, DocumentId)
@@ -178,7 +190,7 @@ END ', tracked_id, typed, link, ensure, CASE WHEN late IS NULL THEN '' ELSE form
     CROSS JOIN LATERAL (SELECT r.* FROM dms.tracked_%1$s AS r WHERE %2$s LIMIT 1) AS r
     WHERE %3$s
     ON CONFLICT DO NOTHING;', tracked_id, typed, late) END) END;
-    statement := format('CREATE OR REPLACE FUNCTION dms.%I(parents bigint[]) RETURNS void %s AS %L', name, settings, source);
+    statement := format('CREATE OR REPLACE FUNCTION dms.%I(parents bigint[], waits boolean DEFAULT true) RETURNS void %s AS %L', name, settings, source);
     RETURN NEXT;
 
     -- referrers(ids): the edges of what refers to documents whose keys changed or came. Only a late reference can wait for one that comes.
@@ -550,7 +562,7 @@ BEGIN
     )
     SELECT array_agg(DocumentId) INTO touched FROM made;
     IF touched IS NOT NULL THEN
-        PERFORM dms.tracked_%2$s_edges(touched);
+        PERFORM dms.tracked_%2$s_edges(touched, false);
         %5$s
         %6$s
     END IF;
