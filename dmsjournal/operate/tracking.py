@@ -264,8 +264,11 @@ def _fill_rest(database: Database, blocks: int, pause: timedelta, progress: Prog
 
 
 def _fill(database: Database, table: str, blocks: int, pause: timedelta, progress: Progress | None) -> None:
-    """Fills a table in batches, each in a transaction of its own. A run that is killed goes on where it stopped."""
-    made = 0
+    """Fills a table in batches, each in a transaction of its own. A run that is killed goes on where it stopped.
+
+    A row that a writer keeps locked is looked for in another pass over the table: from the third pass on the fill waits before it.
+    """
+    made = passes = 0
     while True:
         with database.session() as session:
             batch = session.execute("operate/fill_tracked", table_name=table, blocks=blocks).first()
@@ -274,7 +277,9 @@ def _fill(database: Database, table: str, blocks: int, pause: timedelta, progres
         made += batch.made
         if progress is not None:
             progress(table, getattr(batch, "pass"), batch.done, batch.total, made)
-        time.sleep(pause.total_seconds())
+        ends = getattr(batch, "pass") == "rows" and batch.done >= batch.total
+        passes += ends
+        time.sleep(max(pause.total_seconds(), min(1.0, 0.2 * (passes - 2)) if ends else 0.0))
 
 
 def _listed(session: Session) -> list[Tracked]:

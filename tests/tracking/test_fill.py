@@ -95,6 +95,26 @@ def test_a_row_that_a_writer_has_locked_comes_later(tracked: str, sql: Sql, conn
     assert sql("SELECT count(*) FROM dms.Document") == [(2,)]
 
 
+@pytest.mark.acceptance("72")
+def test_a_fill_does_not_spin_while_a_writer_keeps_a_row(tracked: str, sql: Sql, connect: Connect) -> None:
+    sql("CREATE SCHEMA app; CREATE TABLE app.a (id int PRIMARY KEY); INSERT INTO app.a VALUES (1), (2)")
+    writer = connect(autocommit=False)
+    with dj.connect(tracked) as journal:
+        journal.track(dj.TrackedTable("app.a"))
+        sql("DELETE FROM dms.Document")
+        writer.execute("SELECT FROM app.a WHERE id = 2 FOR UPDATE")
+        batches: list[object] = []
+        filling = threading.Thread(target=lambda: journal.renew_tracking("app.a", progress=lambda *batch: batches.append(batch)))
+        filling.start()
+        filling.join(1.5)
+        assert filling.is_alive()
+        assert len(batches) < 12
+        writer.rollback()
+        filling.join(20)
+        assert not filling.is_alive()
+    assert sql("SELECT count(*) FROM dms.Document") == [(2,)]
+
+
 @pytest.mark.acceptance("54", "75")
 def test_a_downgrade_frees_the_tables_and_an_upgrade_takes_them_up(tracked: str, sql: Sql) -> None:
     sql(TABLES)
