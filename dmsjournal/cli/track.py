@@ -10,6 +10,7 @@ from dmsjournal.cli.base import Json, LockTimeout, Pause, Url, app
 from dmsjournal.cli.output import ProgressLines, print_items, say
 from dmsjournal.operate import tracking
 from dmsjournal.util import durations
+from dmsjournal.util.printable import printable
 
 Shows = Annotated[
     list[str] | None,
@@ -58,6 +59,7 @@ def track(
     Example: dmsjournal track app.school app.student --project App --shows app.student=name
     """
     from rich.console import Console
+    from rich.markup import escape
 
     rest = durations.parsed("pause", pause)
     if renew and (schema or shows or columns or keys or bodies or dry_run):
@@ -68,7 +70,7 @@ def track(
         def show(table: str, walk: str, done: int, total: int, made: int) -> None:
             part = f"{done:,} of {total:,} blocks" if walk == "rows" else "looking at documents"
             text = f"{table}: {part}, {made:,} documents made"
-            status.update(text) if console.is_terminal else told.say(text)
+            status.update(escape(printable(text))) if console.is_terminal else told.say(text)
 
         if renew:
             trusted = [name.removeprefix("table ") for name in trust or ()]
@@ -88,7 +90,7 @@ def track(
                     f"-- lastval() shows a stamp after a write to {plan.tracked.table}; RETURNING and currval() are right", err=True
                 )
                 if not json:
-                    sys.stdout.write("".join(f"{statement};\n" for statement in plan.statements))
+                    sys.stdout.write("".join(f"{printable(statement, keep=chr(10))};\n" for statement in plan.statements))
             return
         print_items(db.track(*wanted, lock_timeout=lock_timeout, blocks=blocks, pause=rest, progress=show), json, False)
 

@@ -158,6 +158,12 @@ class Partitions:
             with conn.begin():
                 session = Session(conn)
                 newest, parts = self._database.horizon.read(session, "database/horizon"), _read(session)
+                rest = [row.journal for row in session.execute("operate/status_partitions") if row.overflows]
+            for name in rest:
+                if journal in (None, name):
+                    raise UnsupportedCapability(
+                        f"the default part of dms.{name} holds events", "run dmsjournal partitions ensure first"
+                    )
             for part in parts:
                 is_wanted = journal in (None, part.journal) and part.is_finished(newest) and part.is_wider(versions)
                 copied = self._split(conn, lease, part, versions, batch_size, pause, progress) if is_wanted else None

@@ -221,6 +221,25 @@ def test_a_split_keeps_every_row_and_cuts_at_multiples(journal: dj.Journal, old:
     old.check()
 
 
+def test_the_rows_of_a_split_part_are_counted_once(journal: dj.Journal, old: History, url: str, connections) -> None:
+    """By the estimate of `partitions list`, which a prune that drops parts sums up. A session tells its numbers when it ends."""
+    sessions = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend'"
+    [(before,)] = commit(connections[0], sessions)
+    with dj.connect(url) as splitting:
+        splitting.partitions.split(versions=500, journal="DocumentChangeEvent")
+    while commit(connections[0], sessions)[0][0] > before:
+        pass
+    told = [part.rows for part in journal.partitions.list() if part.journal == "DocumentChangeEvent"]
+    assert sum(told) == journal.verify().events
+
+
+def test_a_split_before_ensure_says_what_to_run(journal: dj.Journal, url: str) -> None:
+    populate(url, 10)
+    migrate.upgrade(url, options=["partitions"])
+    with pytest.raises(dj.UnsupportedCapability, match=r"default part of dms\.DocumentChangeEvent holds events: run dmsjournal"):
+        journal.partitions.split(versions=5)
+
+
 def test_a_split_into_more_pieces_than_there_may_be_is_refused_at_once(journal: dj.Journal, url: str, connections) -> None:
     """Where the sequence was set far ahead there are billions of them, and none is looked for."""
     populate(url, 10)

@@ -192,3 +192,11 @@ def test_sql_server_refuses_each_way_in() -> None:
     with pytest.raises(dj.UnsupportedCapability, match="PostgreSQL only"):
         Operations(offline).track_table("app.a")  # type: ignore[attr-defined]
     assert postgres.NO_TRACKING == ""
+
+
+def test_a_hostile_name_reaches_no_terminal(tracked: str, sql: Sql, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The owner of a schema names its columns and tables; the operator reads them, also as progress in a terminal."""
+    sql('CREATE SCHEMA shop; CREATE TABLE shop."[/red]" (id int PRIMARY KEY, "\x1b]0;owned\x07" int)')
+    assert "\x1b" not in cli(tracked, "track", "--schema", "shop", "--bodies", "--dry-run")
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as in a terminal
+    assert "\x1b" not in cli(tracked, "track", "--schema", "shop", "--bodies")

@@ -11,8 +11,10 @@ from typing import Any
 import psycopg
 import pytest
 import sqlalchemy as sa
+from typer.testing import CliRunner
 
 import dmsjournal as dj
+from dmsjournal.cli import app
 from dmsjournal.schema import migrate
 from tests.helpers import in_psycopg
 
@@ -182,7 +184,8 @@ def test_a_table_that_changes_after_track_runs_nothing(scene: Scene, attack: str
             with pytest.raises(dj.UnsupportedCapability, match=f"belongs to role {scene.names['mallory']}"):
                 refused()
         assert not scene.has_run
-        journal.renew_tracking("app.a", trust=["app.a"])
+        renew = ["track", "--renew", "app.a", "--trust", "table app.a"]
+        assert CliRunner().invoke(app, renew, env={"DMSJOURNAL_URL": scene.url_of("installer")}).exit_code == 0
         assert [one.state for one in journal.tracked()] == [None]
 
 

@@ -1,13 +1,16 @@
 """The checks around the suite: what `make audit` refuses, and how the summary names the reasons of skipped tests."""
 
+import re
 import runpy
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import reasons_of
 
-AUDIT = runpy.run_path(str(Path(__file__).parents[2] / ".ci" / "audit.py"))
+ROOT = Path(__file__).parents[2]
+AUDIT = runpy.run_path(str(ROOT / ".ci" / "audit.py"))
 
 
 @pytest.mark.parametrize(
@@ -53,3 +56,14 @@ def test_each_reason_of_skipped_tests_is_one_line_with_its_count() -> None:
 def test_the_summary_leaves_the_place_of_each_skipped_test_out(pytestconfig: pytest.Config) -> None:
     (report,) = [option for option in pytestconfig.getini("addopts") if option.startswith("-r")]
     assert set("fExX") == set(report.removeprefix("-r"))
+
+
+def test_the_lock_pins_what_the_project_names_each_with_hashes() -> None:
+    """So an installation is the same tomorrow: pip refuses a file whose hash is not in the lock."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    named = [*project["dependencies"], *(word for extra in project["optional-dependencies"].values() for word in extra)]
+    wanted = {re.split(r"[<>=\[; ]", word)[0].lower() for word in named} - {"dmsjournal"}
+    entries = re.split(r"\n(?=[a-z0-9])", (ROOT / "requirements.lock").read_text(encoding="utf-8"))[1:]
+    pinned = {re.split(r"==", entry)[0].split("[")[0].lower() for entry in entries}
+    assert wanted <= pinned
+    assert [entry.splitlines()[0] for entry in entries if "==" not in entry or "--hash=sha256:" not in entry] == []
