@@ -363,7 +363,7 @@ class Journal:
             return read_images(session, events)
 
     def images_since(self) -> int:
-        """The version above which every change of a body has its image: where option images was added.
+        """The version above which every change of a body has its image: where option images was added, or its images were pruned.
 
         Raises UnsupportedCapability.
         """
@@ -514,11 +514,12 @@ class Journal:
         once, below the first event that is younger), `keep_at_least` (the newest document events, 1 or more, stay). One of them
         must be given; the lowest counts. It stops at the slowest registered consumer, the result's `held_by`, unless `force` is
         true. `journals`: names out of `dmsjournal.model.journals.JOURNALS`, all without it; changes expire at the higher floor of
-        DocumentChangeEvent and IdentityChangeEvent. `batch_size`: rows a transaction, 1 to 50,000 (2,000 on SQL Server), with a
-        `pause` (5 ms) after each. It ends after `max_runtime`, between two batches. `dry_run` deletes nothing: the result has the
-        rows, and about the bytes, that would go. With option partitions, those that lie whole at or below the version are dropped,
-        each in a moment; their events are counted as the server estimates them. `progress` is called before the first batch and
-        after each. Documents stay.
+        DocumentChangeEvent and IdentityChangeEvent. Named "DocumentImage", the images of option images go while their
+        events stay. `batch_size`: rows a transaction, 1 to 50,000 (2,000 on SQL Server), with a `pause` (5 ms) after each.
+        It ends after `max_runtime`, between two batches. `dry_run` deletes nothing: the result has the rows, and about the
+        bytes, that would go. With option partitions, those that lie whole at or below the version are dropped, each in a
+        moment; their events are counted as the server estimates them. `progress` is called before the first batch and after
+        each. Documents stay.
         Raises InvalidRequest; Unavailable, also while another prune runs, naming its session. Source: docs/how-it-works.md,
         Pruning.
         """

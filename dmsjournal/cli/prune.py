@@ -28,7 +28,12 @@ def prune(
         int | None, typer.Option(metavar="N", help="The newest N document events stay, whatever their age.")
     ] = None,
     journal: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Prune this journal only; may be given again.", show_default="all four")
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Prune this journal only, or DocumentImage: images, whose events stay. May be given again.",
+            show_default="all four journals",
+        ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Go past registered consumers that have not read that far.")] = False,
     batch_size: Annotated[int, typer.Option(metavar="N", help="Rows to delete in one transaction.")] = BATCH_SIZE,

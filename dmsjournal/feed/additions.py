@@ -67,6 +67,6 @@ def _refuse_older(session: Session, first: int) -> None:
     if first <= since:
         raise UnsupportedCapability(
             f"the states of events up to version {since} were not kept, and the page begins with version {first}: "
-            "option images came later",
+            "option images came later, or they were pruned",
             f"read with INCLUDE_IF_AVAILABLE up to version {since}, and go on from that token with REQUIRE; or start at Now()",
         )

@@ -22,20 +22,22 @@ from dmsjournal.database.floors import read_floors
 from dmsjournal.database.horizon import Horizon
 from dmsjournal.database.session import Session
 from dmsjournal.errors import InvalidRequest, valid_names
-from dmsjournal.model.journals import JOURNALS
+from dmsjournal.model.journals import IMAGES, JOURNALS
 from dmsjournal.model.windows import LOWEST_ID, MAX_VERSION, checked_size, checked_version
 from dmsjournal.operate.consumers import Consumer, slowest_consumer, with_state
 from dmsjournal.operate.lease import Lease, holding, lease_of_prune
 from dmsjournal.operate.partitions import OPTION, Dropping, ExpiredPart, open_transactions
+from dmsjournal.read import images
 from dmsjournal.util.durations import checked_duration
 
 logger = logging.getLogger(__name__)
 
-_STATEMENTS = {  # of each of JOURNALS, what prunes it
+_STATEMENTS = {  # of each of JOURNALS, and of images, what prunes it
     "DocumentChangeEvent": "operate/prune_document_changes",
     "IdentityChangeEvent": "operate/prune_identity_changes",
     "KeyChangeEvent": "operate/prune_key_changes",
     "DocumentDeleteEvent": "operate/prune_deletes",
+    IMAGES: "operate/prune_old_images",
 }
 PAUSE = timedelta(milliseconds=5)  # without it a prune takes a whole core from writers; docs/operator/prune.md has the figures
 _BESIDE = {
@@ -118,21 +120,22 @@ class PruneRequest:
         if isinstance(self.journals, str):
             raise InvalidRequest("journals", self.journals, "pass a list of names")
         for name in self.journals or ():
-            if name not in JOURNALS:
-                raise InvalidRequest("journals", name, f"no journal has the name; {valid_names(list(JOURNALS))}")
+            if name not in (*JOURNALS, IMAGES):
+                raise InvalidRequest("journals", name, f"no journal has the name; {valid_names([*JOURNALS, IMAGES])}")
         checked_duration("pause", self.pause)
         if self.max_runtime is not None:
             checked_duration("max_runtime", self.max_runtime)
 
     @property
     def wanted(self) -> Sequence[str]:
-        """The journals to prune, each once."""
-        return [name for name in JOURNALS if self.journals is None or name in self.journals]
+        """The journals to prune, each once. Images, too, where they are named: without that they go with their events."""
+        return [name for name in (*JOURNALS, IMAGES) if (name != IMAGES if self.journals is None else name in self.journals)]
 
 
 def prune(database: Database, request: PruneRequest, progress: Progress | None) -> Pruned:
     """Deletes what the request says; see Journal.prune."""
     checked_size("batch_size", request.batch_size, database.engine.LARGEST_BATCH)
+    _require_images(database, request)
     began = time.monotonic()
     deadline = None if request.max_runtime is None else began + request.max_runtime.total_seconds()
     with holding(lease_of_prune(database), deadline) as lease, database.connection() as conn:
@@ -154,13 +157,16 @@ def prune(database: Database, request: PruneRequest, progress: Progress | None) 
 
 def estimate(database: Database, request: PruneRequest) -> Pruned:
     """What a prune would do. Nothing is written and nobody waits."""
+    _require_images(database, request)
     with database.session() as session:
         newest = database.horizon.read(session, "database/horizon")
         reach = _reach(session, newest, request)
         through, held_by = _heeding(session, newest, reach, request.force)
         held_by = held_by and with_state(session, newest, held_by)
-        floors = read_floors(session)
+        floors = _floors(session, request)
         counted = {row.journal: row for row in session.execute("operate/prune_estimate", through=through)}
+        if IMAGES in request.wanted:
+            counted[IMAGES] = session.execute("operate/prune_estimate_images", through=through).one()
         journals = [
             PrunedJournal(name, max(floors[name], through), counted[name].rows, finished=True, bytes=counted[name].bytes)
             for name in request.wanted
@@ -182,10 +188,11 @@ class _Run:
     ) -> None:
         self._conn, self._lease, self._request, self._deadline = conn, lease, request, deadline
         with self._transaction() as session:
+            session.options = frozenset(options)
             self._newest = horizon.read(session, "database/horizon")
             reach = _reach(session, self._newest, request)
             self._through, self._held_by = _heeding(session, self._newest, reach, request.force)
-            floors = read_floors(session)
+            floors = _floors(session, request)
         self._beside = {option: (-1, LOWEST_ID) for option in _BESIDE if option in options}  # the position of each one's next batch
         self._journals = {name: PrunedJournal(name, floors[name], 0, finished=False) for name in request.wanted}
         self._positions = dict.fromkeys(request.wanted, (-1, LOWEST_ID))  # below the floor too: an installation leaves events there
@@ -325,6 +332,19 @@ class _Run:
             if self._deadline is not None:
                 session.wait_until(self._deadline)
             yield session
+
+
+def _require_images(database: Database, request: PruneRequest) -> None:
+    """Raises UnsupportedCapability where images are named and the database does not have the option."""
+    if IMAGES in request.wanted:
+        with database.session_with(images.OPTION) as session:
+            images.require(session, images.OPTION)
+
+
+def _floors(session: Session, request: PruneRequest) -> dict[str, int]:
+    """The floor of each journal; of images, where they are wanted, the version above which they are whole."""
+    floors = dict(read_floors(session))
+    return floors | {IMAGES: images.images_since(session)} if IMAGES in request.wanted else floors
 
 
 def _reach(session: Session, newest: int, request: PruneRequest) -> int:

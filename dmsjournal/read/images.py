@@ -46,7 +46,10 @@ def read_images_within(session: Session, events: Iterable[Event], room: Room) ->
 
 
 def images_since(session: Session) -> int:
-    """The version above which every change of a body has its image: where the option was added. Raises UnsupportedCapability."""
+    """The version above which every change of a body has its image: where the option was added, or its images were pruned.
+
+    Raises UnsupportedCapability.
+    """
     require(session, OPTION)
     since = _since(session)
     if since is None:

@@ -1,6 +1,7 @@
 """Option images: each event of a document has the body before and after it (docs/how-it-works.md, Images)."""
 
 import json
+import random
 from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -9,8 +10,10 @@ import pytest
 import sqlalchemy as sa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
 import dmsjournal as dj
+from dmsjournal import cli
 from dmsjournal.schema import migrate
 from tests.helpers import PLAN, SCHOOL, STUDENT, commit, document, newest, write
 
@@ -174,6 +177,87 @@ def test_what_waits_survives_a_prune(imaged: dj.Journal, connection: sa.Connecti
         stamp(connection, student)
     [event] = events(connection)
     assert imaged.images([event])[event] == dj.Image({"n": 1}, {"n": 2})
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_prune_of_images_alone_changes_nothing_of_what_is_told_above_it(
+    imaged: dj.Journal, connection: sa.Connection, seed: int
+) -> None:
+    """A random history, whose images are pruned on the way: events stay, and those above the version have what they had."""
+    rng = random.Random(seed)
+    told: dict[tuple[int, int], dj.Image] = {}
+    ids: list[int] = []
+    for step in range(40):
+        document_id = rng.choice([*ids, 0])
+        match rng.choice(["write", "write", "body", "stamp", "identity", "delete", "prune"]):
+            case "body" if document_id:
+                with connection.begin():
+                    write_body(connection, document_id, rng.choice([None, {"n": step}]))
+            case "stamp" | "identity" as kind if document_id:
+                with connection.begin():
+                    stamp(connection, document_id, "ContentVersion" if kind == "stamp" else "IdentityVersion")
+            case "delete" if document_id:
+                ids.remove(document_id)
+                commit(connection, f"DELETE FROM dms.Document WHERE DocumentId = {document_id}")
+            case "prune" if newest(imaged):
+                through = rng.randint(imaged.images_since() // 2, newest(imaged))
+                before = imaged.images_since()
+                [pruned] = imaged.prune(through, journals=["DocumentImage"], batch_size=rng.choice([1, 2, 100])).journals
+                assert pruned.floor == imaged.images_since() == max(before, through)
+                left = f"SELECT COUNT(*) FROM dms.DocumentImage WHERE ChangeVersion <= {through}"
+                assert commit(connection, left)[0][0] == 0
+            case _:
+                ids = sorted({*ids, *write(imaged, document(STUDENT, rng.randint(1, 4), body={"n": step}))})
+        every = events(connection)
+        found = imaged.images(every)
+        assert set(found) == {event for event in every if event[0] > imaged.images_since()}
+        assert {event: image for event, image in found.items() if event in told} == {
+            event: image for event, image in told.items() if event[0] > imaged.images_since()
+        }
+        told |= found
+    assert imaged.versions().oldest == 0  # no event was pruned
+    assert len(every) > 15
+    assert imaged.verify().is_clean
+
+
+def test_who_needs_pruned_images_gets_an_answer(imaged: dj.Journal, url: str) -> None:
+    write(imaged, document(STUDENT, 1, body={"n": 1}))
+    write(imaged, document(STUDENT, 1, body={"n": 2}))
+    write(imaged, document(STUDENT, 2, body={"n": 3}))
+    request = dj.FeedRequest(item_state=dj.NewItemStateMode.REQUIRE)
+    assert len(imaged.read_changes(request).events) == 3
+    dry = imaged.prune(2, journals=["DocumentImage"], dry_run=True)
+    assert [(each.journal, each.floor, each.deleted) for each in dry.journals] == [("DocumentImage", 2, 2)]
+    assert imaged.images_since() == 0
+    result = CliRunner().invoke(cli.app, ["prune", "--url", url, "--through", "2", "--journal", "DocumentImage"])
+    assert (result.exit_code, result.stdout) == (0, "DocumentImage\t2\t2\ttrue\n")
+    with pytest.raises(
+        dj.UnsupportedCapability, match=r"up to version 2 were not kept.* option images came later, or they were pruned"
+    ):
+        imaged.read_changes(request)
+    [last] = imaged.read_changes(dj.FeedRequest(item_state=dj.NewItemStateMode.REQUIRE, start=dj.AfterVersion(2))).events
+    assert last.item_state == dj.ItemState({"n": 3}, None)
+    states = [event.item_state for event in imaged.read_changes(dj.FeedRequest()).events]
+    assert states == [None, dj.ItemState({"n": 2}), dj.ItemState({"n": 3}, None)]  # the second is its document's last
+
+
+def test_a_prune_that_does_not_name_images_leaves_those_of_events_that_stay(imaged: dj.Journal, connection: sa.Connection) -> None:
+    write(imaged, document(STUDENT, 1, body={"n": 1}))
+    write(imaged, document(STUDENT, 2, body={"n": 1}))
+    assert imaged.prune(1).finished
+    assert imaged.images_since() == 0
+    imaged.consumers.register("warehouse", 1)
+    held = imaged.prune(2, journals=["DocumentImage"])
+    assert (held.through, held.held_by and held.held_by.name, imaged.images_since()) == (1, "warehouse", 1)
+    assert [event for event, _ in imaged.images(events(connection)).items()] == [(2, 2)]
+
+
+def test_images_cannot_be_pruned_where_there_are_none(journal: dj.Journal) -> None:
+    for dry in (True, False):
+        with pytest.raises(dj.UnsupportedCapability, match="dmsjournal upgrade --with images"):
+            journal.prune(0, journals=["DocumentImage"], dry_run=dry)
+    with pytest.raises(dj.InvalidRequest, match=r"journals = 'Images'.*DocumentImage"):
+        journal.prune(0, journals=["Images"])
 
 
 def test_verify_finds_an_image_of_no_event(imaged: dj.Journal, connection: sa.Connection) -> None:

@@ -762,6 +762,8 @@ def test_options_images_and_context_are_kept_by_triggers_alone(url: str, urls, c
     with client(urls["pruner"]) as pruner, pytest.raises(psycopg.errors.InsufficientPrivilege):
         pruner.execute("SELECT BodyBefore FROM dms.DocumentImage")
     with dj.connect(urls["pruner"]) as pruner:
+        assert pruner.prune(through=1, journals=["DocumentImage"]).finished
+        assert pruner.images_since() == 1
         assert pruner.prune(through=3).finished
     left = [commit(connections[0], f"SELECT count(*) FROM dms.{table}")[0][0] for table in ("DocumentImage", "ChangeContext")]
     assert left == [0, 0]
@@ -776,6 +778,7 @@ def test_a_pruner_that_is_made_after_the_options_deletes_what_they_keep(request,
             tx.upsert(document(SCHOOL, 1, body={"name": "seen"}))
         through = newest(journal)
         with dj.connect(pruner_url) as pruner:
+            assert pruner.prune(through - 1, journals=["DocumentImage"]).finished
             assert pruner.prune(through).finished
         with psycopg.connect(in_psycopg(url)) as admin:
             for table in ("DocumentImage", "ChangeContext"):

@@ -31,6 +31,7 @@ BEGIN
         END IF;
         IF to_regclass('dms.DocumentImage') IS NOT NULL THEN
             EXECUTE format('GRANT DELETE, SELECT (ChangeVersion, DocumentId, IsDelete) ON dms.DocumentImage TO %s', pruner);
+            EXECUTE format('GRANT SELECT, UPDATE (ChangeVersion) ON dms.DocumentImageFloor TO %s', pruner);
         END IF;
         IF to_regclass('dms.ChangeContext') IS NOT NULL THEN
             EXECUTE format('GRANT SELECT, DELETE ON dms.ChangeContext TO %s', pruner);

@@ -45,6 +45,7 @@ BEGIN
         END IF;
         IF granted.rights @> ARRAY['documentchangeevent DELETE'] THEN  -- who prunes: without the bodies
             EXECUTE format('GRANT DELETE, SELECT (ChangeVersion, DocumentId, IsDelete) ON dms.DocumentImage TO %s', granted.role);
+            EXECUTE format('GRANT SELECT, UPDATE (ChangeVersion) ON dms.DocumentImageFloor TO %s', granted.role);
         END IF;
     END LOOP;
 END $$;

@@ -38,7 +38,7 @@ GRANT EXECUTE ON dms.oldest_floor TO [$(pruner)];
 IF OBJECT_ID(N'dms.drop_partition') IS NOT NULL  -- option partitions
     EXEC (N'GRANT EXECUTE ON dms.drop_partition TO [$(pruner)]; GRANT SELECT ON dms.JournalPartition TO [$(pruner)];');
 IF OBJECT_ID(N'dms.DocumentImage') IS NOT NULL  -- option images, without the bodies
-    EXEC (N'GRANT DELETE ON dms.DocumentImage TO [$(pruner)]; GRANT SELECT (ChangeVersion, DocumentId, IsDelete) ON dms.DocumentImage TO [$(pruner)];');
+    EXEC (N'GRANT DELETE ON dms.DocumentImage TO [$(pruner)]; GRANT SELECT (ChangeVersion, DocumentId, IsDelete) ON dms.DocumentImage TO [$(pruner)]; GRANT SELECT, UPDATE ON dms.DocumentImageFloor TO [$(pruner)];');
 IF OBJECT_ID(N'dms.ChangeContext') IS NOT NULL  -- option context
     EXEC (N'GRANT SELECT, DELETE ON dms.ChangeContext TO [$(pruner)];');
 COMMIT;

@@ -5,7 +5,8 @@
 -- An event without an image of its own did not change the body: what the document's next image has before, or, where it changed no more,
 --   the body that it has now. A new document had none, a deleted one has none.
 -- Exact in any isolation level, also where each statement and each row is read at a time of its own: the bodies are read before the images,
---   so what changes between the two is told by an image; and the floors last, so an image that a prune took between goes unanswered.
+--   so what changes between the two is told by an image; and the floors last, so an image that a prune took between goes unanswered:
+--   of a prune of images alone, the version above which they are whole.
 -- Plan: lookups by the primary keys, and the first of a range of IX_DocumentImage_Document, for each event.
 SET NOCOUNT ON;
 DECLARE @rows nvarchar(max) = :rows, @since bigint;
@@ -49,5 +50,5 @@ SELECT event.ChangeVersion AS change_version, event.DocumentId AS document_id,
 FROM @event AS event
 INNER JOIN dms.JournalFloor AS floor
     ON floor.Journal = CASE WHEN event.Operation = 'delete' THEN N'DocumentDeleteEvent' ELSE N'DocumentChangeEvent' END
-WHERE event.ChangeVersion > floor.ChangeVersion
+WHERE event.ChangeVersion > floor.ChangeVersion AND event.ChangeVersion > (SELECT MAX(ChangeVersion) FROM dms.DocumentImageFloor)
 ORDER BY event.ChangeVersion, event.DocumentId;
