@@ -44,6 +44,7 @@ from dmsjournal.operate import prune as pruner
 from dmsjournal.operate import tracking
 from dmsjournal.operate import verify as verifier
 from dmsjournal.operate.consumers import Consumers
+from dmsjournal.operate.exclusions import exclude_images
 from dmsjournal.operate.held_back import HeldBack, read_held_back
 from dmsjournal.operate.partitions import Partitions
 from dmsjournal.operate.status import Status, read_status
@@ -56,7 +57,7 @@ from dmsjournal.read.deletes import Delete, deletes_page
 from dmsjournal.read.dependencies import read_dependencies
 from dmsjournal.read.derived import Derived, derive
 from dmsjournal.read.documents import StoredDocument, read_documents, with_current_references
-from dmsjournal.read.images import Event, Image, images_since, read_images
+from dmsjournal.read.images import Event, Image, image_exclusions, images_since, read_images
 from dmsjournal.read.iteration import VersionPage
 from dmsjournal.read.key_changes import KeyChange, key_changes_page
 from dmsjournal.read.pages import Change, ChangePage, refuse_expired
@@ -369,6 +370,24 @@ class Journal:
         """
         with self._database.session_with(images.OPTION) as session:
             return images_since(session)
+
+    def image_exclusions(self) -> dict[ResourceKey, int]:
+        """The resources of which no images are kept, each with the version since when; see exclude_images.
+
+        Raises UnsupportedCapability.
+        """
+        with self._database.session_with(images.OPTION) as session:
+            return image_exclusions(session)
+
+    def exclude_images(self, *resources: ResourceKey) -> dict[ResourceKey, int]:
+        """Keeps no images of resources from now on, of whole resources always; what image_exclusions gives afterwards.
+
+        No event of them has an image any more, also none from before: the body after an event may be another one's by now. Nobody
+        waits. It cannot be taken back but by removing option images and adding it again, after which all images begin anew. The
+        installing role's: it draws stamps. Raises InvalidRequest for a resource that the database does not know,
+        UnsupportedCapability.
+        """
+        return exclude_images(self._database, resources)
 
     def contexts(self, events: Iterable[Event]) -> dict[Event, Mapping[str, Any]]:
         """What caused events, by (change_version, document_id), as the writers' JSON objects; of option context.

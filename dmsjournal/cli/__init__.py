@@ -6,7 +6,7 @@ Alembic, Spark, rich's tables and bars are imported by the commands that use the
 # --help shows the commands in this order.
 # isort: off
 from dmsjournal.cli import install, adopt, track, load, read, feed, deliver, notify, plan
-from dmsjournal.cli import status, verify, prune, partitions
+from dmsjournal.cli import status, verify, prune, partitions, images
 from dmsjournal.cli import extract
 from dmsjournal.cli import serve
 from dmsjournal.cli import demo
@@ -19,6 +19,7 @@ __all__ = [
     "demo",
     "extract",
     "feed",
+    "images",
     "install",
     "load",
     "notify",

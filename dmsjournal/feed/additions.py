@@ -45,6 +45,9 @@ def read_additions(session: Session, request: FeedRequest, rows: Sequence[Any], 
         if mode is NewItemStateMode.REQUIRE and len(states) < len(events):
             is_whole = False
             _refuse_older(session, events[0][0])
+            missing = {event for event in events if event not in states}
+            excluded = {row.resource_key_id for row in rows if (row.change_version, row.document_id) in missing}
+            images.refuse_excluded(session, excluded)
         states = _present(rows) | states
     if events and request.contexts and contexts.OPTION in session.options:
         caused = contexts.read_contexts(session, events)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from dmsjournal.database.session import Session
 from dmsjournal.errors import UnsupportedCapability
+from dmsjournal.model.resources import ResourceKey
 from dmsjournal.model.windows import checked_events
 from dmsjournal.read.room import Room
 
@@ -55,6 +56,26 @@ def images_since(session: Session) -> int:
     if since is None:
         raise UnsupportedCapability("from where on images are whole is not known", "dmsjournal verify --repair")
     return since
+
+
+def image_exclusions(session: Session) -> dict[ResourceKey, int]:
+    """The resources of which no images are kept, each with the version since when. Raises UnsupportedCapability."""
+    require(session, OPTION)
+    return {
+        ResourceKey(row.project_name, row.resource_name, row.resource_version): row.change_version
+        for row in session.execute("read/image_exclusions")
+    }
+
+
+def refuse_excluded(session: Session, resource_key_ids: Collection[int]) -> None:
+    """Raises UnsupportedCapability where no images are kept of one of the resources."""
+    for row in session.execute("read/image_exclusions"):
+        if row.resource_key_id in resource_key_ids:
+            name = f"{row.project_name}/{row.resource_name}/{row.resource_version}"
+            raise UnsupportedCapability(
+                f"no images are kept of {name} since version {row.change_version}",
+                "ask for INCLUDE_IF_AVAILABLE, or leave the resource out by a filter",
+            )
 
 
 def is_floor_missing(session: Session) -> bool:

@@ -4,7 +4,7 @@ import json
 import random
 from collections.abc import Iterator
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 import sqlalchemy as sa
@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 import dmsjournal as dj
 from dmsjournal import cli
 from dmsjournal.schema import migrate
-from tests.helpers import PLAN, SCHOOL, STUDENT, commit, document, newest, write
+from tests.helpers import PLAN, SCHOOL, SECTION, STUDENT, commit, document, listed, newest, write
 
 Body = dict[str, object] | None
 WAITING = 2**63 - 1
@@ -258,6 +258,108 @@ def test_images_cannot_be_pruned_where_there_are_none(journal: dj.Journal) -> No
             journal.prune(0, journals=["DocumentImage"], dry_run=dry)
     with pytest.raises(dj.InvalidRequest, match=r"journals = 'Images'.*DocumentImage"):
         journal.prune(0, journals=["Images"])
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_an_excluded_resource_leaves_no_images_and_changes_nothing_of_others(
+    imaged: dj.Journal, connection: sa.Connection, seed: int
+) -> None:
+    """A random history of two resources, one of which is excluded on the way."""
+    rng = random.Random(seed)
+    told: dict[tuple[int, int], dj.Image] = {}
+    ids: dict[dj.ResourceKey, set[int]] = {
+        STUDENT: set(write(imaged, document(STUDENT, 9))),
+        SCHOOL: set(write(imaged, document(SCHOOL, 9))),
+    }
+    of_school = set(ids[SCHOOL])
+    written = 0
+    for step in range(60):
+        if step == 20:
+            imaged.exclude_images(SCHOOL)
+            written = commit(connection, f"SELECT COUNT(*) FROM dms.DocumentImage WHERE DocumentId IN {listed(sorted(of_school))}")[
+                0
+            ][0]
+        of = rng.choice([STUDENT, SCHOOL])
+        document_id = rng.choice([*sorted(ids[of]), 0])
+        match rng.choice(["write", "write", "body", "stamp", "identity", "delete", "cascade"]):
+            case "body" if document_id:
+                with connection.begin():
+                    write_body(connection, document_id, rng.choice([None, {"n": step}]))
+            case "stamp" | "identity" as kind if document_id:
+                with connection.begin():
+                    stamp(connection, document_id, "ContentVersion" if kind == "stamp" else "IdentityVersion")
+            case "delete" | "cascade" as kind if document_id:
+                ids[of].discard(document_id)
+                with connection.begin():  # the body goes before its document, or with it
+                    if kind == "delete":
+                        write_body(connection, document_id, None)
+                    connection.exec_driver_sql(f"DELETE FROM dms.Document WHERE DocumentId = {document_id}")
+            case _:
+                made = write(imaged, document(of, rng.randint(1, 3), body={"n": step}))
+                ids[of] |= set(made)
+                of_school |= set(made) if of is SCHOOL else set()
+        every = events(connection)
+        found = imaged.images(every)
+        assert set(found) == {event for event in every if step < 20 or event[1] not in of_school}
+        assert {event: image for event, image in found.items() if event in told} == {
+            event: image for event, image in told.items() if event in found
+        }
+        told |= found
+    left = commit(connection, f"SELECT ChangeVersion FROM dms.DocumentImage WHERE DocumentId IN {listed(sorted(of_school))}")
+    assert len(left) <= written  # none is new; one that waited has met its event, or is gone
+    assert len([event for event in told if event[1] not in of_school]) > 15
+    assert imaged.verify().is_clean
+
+
+def test_who_needs_images_of_an_excluded_resource_gets_an_answer(imaged: dj.Journal, url: str) -> None:
+    write(imaged, document(STUDENT, 1, body={"n": 1}), document(SCHOOL, 1, body={"s": 1}))
+    run = CliRunner()
+    assert run.invoke(cli.app, ["exclude-images", "--url", url]).stdout == ""
+    result = run.invoke(cli.app, ["exclude-images", "School", "--url", url])
+    assert (result.exit_code, result.stdout) == (0, "Ed-Fi/School/5.2.0\t3\n")
+    assert (
+        run.invoke(cli.app, ["exclude-images", "School", "--url", url, "--json"]).stdout
+        == '{"resource":"Ed-Fi/School/5.2.0","since":3}\n'
+    )
+    assert imaged.image_exclusions() == {SCHOOL: 3}
+    write(imaged, document(STUDENT, 1, body={"n": 2}), document(SCHOOL, 1, body={"s": 2}))
+    request = dj.FeedRequest(item_state=dj.NewItemStateMode.REQUIRE)
+    with pytest.raises(
+        dj.UnsupportedCapability, match=r"no images are kept of Ed-Fi/School/5.2.0 since version 3: ask for INCLUDE"
+    ):
+        imaged.read_changes(dj.FeedRequest(item_state=dj.NewItemStateMode.REQUIRE))
+    students = replace(request, scope=dj.LogicalPartition(STUDENT))
+    assert [event.item_state for event in imaged.read_changes(students).events] == [
+        dj.ItemState({"n": 1}, None),
+        dj.ItemState({"n": 2}, {"n": 1}),
+    ]
+    states = [event.item_state for event in imaged.read_changes(dj.FeedRequest()).events if event.resource == SCHOOL]
+    assert states == [None, dj.ItemState({"s": 2})]  # as without the option: the body that a document has now
+    with pytest.raises(dj.InvalidRequest, match="knows no such resource"):
+        imaged.exclude_images(SECTION)
+
+
+def test_a_transaction_that_does_not_see_the_exclusion_keeps_too_many_images_and_never_too_few(
+    imaged: dj.Journal, connection: sa.Connection
+) -> None:
+    [school] = write(imaged, document(SCHOOL, 1, body={"s": 1}))
+    if connection.dialect.name == "mssql":
+        pytest.skip("whether the database allows SNAPSHOT is up to it")
+    with connection.execution_options(isolation_level="REPEATABLE READ").begin():
+        connection.exec_driver_sql("SELECT COUNT(*) FROM dms.Document")
+        imaged.exclude_images(SCHOOL)
+        write_body(connection, school, {"s": 2})
+        stamp(connection, school)
+    assert commit(connection, "SELECT COUNT(*) FROM dms.DocumentImage")[0][0] == 2
+    assert imaged.images(events(connection)) == {}
+    assert imaged.verify().is_clean
+
+
+def test_nothing_can_be_excluded_where_there_are_no_images(journal: dj.Journal) -> None:
+    write(journal, document(SCHOOL, 1))
+    for call in (journal.image_exclusions, lambda: journal.exclude_images(SCHOOL)):
+        with pytest.raises(dj.UnsupportedCapability, match="dmsjournal upgrade --with images"):
+            call()
 
 
 def test_verify_finds_an_image_of_no_event(imaged: dj.Journal, connection: sa.Connection) -> None:

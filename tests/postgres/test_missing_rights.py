@@ -152,7 +152,7 @@ READING: dict[str, Command] = {
     "effects": lambda journal: journal.effects(
         journal.read_changes(dj.FeedRequest(start=dj.AfterVersion(1), contexts=False)).events
     ),
-    "images": lambda journal: [journal.images_since(), journal.images(events_of(journal))],
+    "images": lambda journal: [journal.images_since(), journal.image_exclusions(), journal.images(events_of(journal))],
     "contexts": lambda journal: journal.contexts(events_of(journal)),
     "feed-partitions": dj.Journal.list_physical_partitions,
     "fingerprint": lambda journal: journal.fingerprint(3),

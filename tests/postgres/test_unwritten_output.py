@@ -40,6 +40,7 @@ COMMANDS = {
 }
 LEFT = {
     "track": "it prints as consumers list does, and needs an option",
+    "exclude-images": "as well",
     "untrack": "as well",
     "tracked": "as well",
     "sql": "in tests/acceptance/test_unwritten_output.py",

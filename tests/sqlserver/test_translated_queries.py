@@ -68,6 +68,7 @@ UNTRANSLATED = {  # the queries that are not compared: each with what is said of
     "contexts": "changecontext",
     "images": "Update: UPDATE",
     "images_since": "documentimagefloor",
+    "image_exclusions": "imageexclusion",
     "set_context": "Execute: EXECUTE dms.set_context",
 }
 
@@ -75,7 +76,7 @@ UNTRANSLATED = {  # the queries that are not compared: each with what is said of
 OPERATIONS = re.compile(
     "^(adopt|verify|repair|status|prune|fill|feed)|_repair$|consumer|generation|partitions$|^open_transactions$|^last_event$|"
     "^(add_dependencies|bury_documents|enter_change|note_context|expire_(images|journal)|move_tombstones|raise_sequence|refile_edges)|"
-    "^remove_(dang|exp|images)|^(foreign_objects|hold_lease|(keep_)?partition_settings|hold_versions|installing_role|lock_holders)$"
+    "^exclude_images$|^remove_(dang|exp|images)|^(foreign_objects|hold_lease|(keep_)?partition_settings|hold_versions|installing_role|lock_holders)$"
 )
 
 COMPARED = [

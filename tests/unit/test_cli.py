@@ -23,7 +23,7 @@ from dmsjournal.util import durations
 ROOT = Path(__file__).parents[2]
 NOWHERE = "postgresql+psycopg://reader:secret-word@127.0.0.1:1/nothing"  # nothing listens on port 1
 COMMANDS = ["upgrade", "adopt", "downgrade", "current", "sql", "load", "versions", "changes", "deletes", "key-changes", "derive"]
-COMMANDS += ["verify", "status", "demo", "prune", "consumers", "deliver", "notify", "track", "untrack", "tracked"]
+COMMANDS += ["verify", "status", "demo", "prune", "consumers", "deliver", "notify", "exclude-images", "track", "untrack", "tracked"]
 
 
 @pytest.fixture(autouse=True)

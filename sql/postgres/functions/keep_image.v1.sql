@@ -4,6 +4,7 @@
 -- Whose stamp it is, the rows of the event, of the document and of the tombstone's image say (is_own_row.v1.sql), never a setting. Where the
 -- event is not there, the statement that fires this has given the stamp (its events are journaled at its end), unless the event was
 -- pruned. A document that is gone has its tombstone already, and an image there (bury_image).
+-- Of a resource in ImageExclusion nothing is kept. The body of a document that is gone was buried with it, if anything of it is kept.
 -- The row of the body is locked, so of two writers of one body the second sees the first one's image.
 CREATE FUNCTION dms.keep_image() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER  -- writers have no right on the images
@@ -15,11 +16,17 @@ DECLARE
     waiting jsonb;
     floor bigint := nullif(current_setting('dms.entered_at', true), '');  -- proves nothing; null: nothing was stamped, so nothing is looked up
     this_transaction bigint;
+    has_exclusions boolean := EXISTS (SELECT FROM dms.ImageExclusion);
     stamp bigint;
 BEGIN
     IF OLD.DocumentId <> NEW.DocumentId THEN
         RAISE EXCEPTION 'the body of document % cannot become that of document %', OLD.DocumentId, NEW.DocumentId
             USING ERRCODE = 'DJ002', HINT = 'Delete it and insert another.';
+    END IF;
+    IF has_exclusions AND EXISTS (
+        SELECT FROM (SELECT ResourceKeyId FROM dms.Document WHERE DocumentId = the_document OFFSET 0) AS document
+        JOIN dms.ImageExclusion AS exclusion ON exclusion.ResourceKeyId = document.ResourceKeyId) THEN
+        RETURN NULL;
     END IF;
     IF floor IS NOT NULL THEN
         this_transaction := pg_current_xact_id()::text;
@@ -31,7 +38,7 @@ BEGIN
                                    WHERE DocumentId = the_document AND ChangeVersion < 9223372036854775807
                                    ORDER BY DocumentId DESC, ChangeVersion DESC LIMIT 1)
               AND NOT EXISTS (SELECT FROM dms.Document WHERE DocumentId = the_document);
-            IF FOUND THEN
+            IF FOUND OR has_exclusions AND NOT EXISTS (SELECT FROM dms.Document WHERE DocumentId = the_document) THEN
                 RETURN NULL;
             END IF;
         END IF;

@@ -29,6 +29,14 @@ CREATE TABLE dms.DocumentImageFloor (
 INSERT INTO dms.DocumentImageFloor (ChangeVersion)
 SELECT CASE WHEN (SELECT is_called FROM dms.ChangeVersionSequence) THEN nextval('dms.ChangeVersionSequence') ELSE 0 END;
 COMMENT ON TABLE dms.DocumentImageFloor IS 'dmsjournal: images are whole above this version';
+-- Resources of which no images are kept, each since a stamp of its own. Rows are only added: a snapshot from before a row has too many
+-- images, which nobody reads; one from before a deleted row would have too few.
+CREATE TABLE dms.ImageExclusion (
+    ResourceKeyId smallint NOT NULL CONSTRAINT PK_ImageExclusion PRIMARY KEY
+                  CONSTRAINT FK_ImageExclusion_ResourceKey REFERENCES dms.ResourceKey (ResourceKeyId),
+    ChangeVersion bigint   NOT NULL
+);
+COMMENT ON TABLE dms.ImageExclusion IS 'dmsjournal: no images of these resources';
 DO $$
 DECLARE
     granted record;
@@ -41,7 +49,7 @@ BEGIN
         GROUP BY acl.grantee
     LOOP
         IF granted.rights @> ARRAY['documentcache SELECT', 'documentchangeevent SELECT'] THEN  -- who reads bodies and events
-            EXECUTE format('GRANT SELECT ON dms.DocumentImage, dms.DocumentImageFloor TO %s', granted.role);
+            EXECUTE format('GRANT SELECT ON dms.DocumentImage, dms.DocumentImageFloor, dms.ImageExclusion TO %s', granted.role);
         END IF;
         IF granted.rights @> ARRAY['documentchangeevent DELETE'] THEN  -- who prunes: without the bodies
             EXECUTE format('GRANT DELETE, SELECT (ChangeVersion, DocumentId, IsDelete) ON dms.DocumentImage TO %s', granted.role);
@@ -49,5 +57,6 @@ BEGIN
         END IF;
     END LOOP;
 END $$;
+-- drop: DROP TABLE dms.ImageExclusion;
 -- drop: DROP TABLE dms.DocumentImageFloor;
 -- drop: DROP TABLE dms.DocumentImage;

@@ -30,6 +30,14 @@ BEGIN
         SET @floor = NEXT VALUE FOR dms.ChangeVersionSequence;
 END;
 INSERT INTO dms.DocumentImageFloor (ChangeVersion) VALUES (@floor);
+-- Resources of which no images are kept, each since a stamp of its own. Rows are only added: a snapshot from before a row has too many
+-- images, which nobody reads; one from before a deleted row would have too few.
+CREATE TABLE dms.ImageExclusion (
+    ResourceKeyId smallint NOT NULL CONSTRAINT PK_ImageExclusion PRIMARY KEY
+                  CONSTRAINT FK_ImageExclusion_ResourceKey REFERENCES dms.ResourceKey (ResourceKeyId),
+    ChangeVersion bigint   NOT NULL
+);
+EXEC sys.sp_addextendedproperty N'dmsjournal', N'no images of these resources', N'SCHEMA', N'dms', N'TABLE', N'ImageExclusion';
 -- Always empty: its foreign keys refuse TRUNCATE, which no trigger would see.
 CREATE TABLE dms.DocumentImageGuard (
     ChangeVersion bigint NULL,
@@ -41,5 +49,6 @@ CREATE TABLE dms.DocumentImageGuard (
 );
 EXEC sys.sp_addextendedproperty N'dmsjournal', N'always empty: its foreign keys refuse TRUNCATE', N'SCHEMA', N'dms', N'TABLE', N'DocumentImageGuard';
 -- drop: DROP TABLE dms.DocumentImageGuard;
+-- drop: DROP TABLE dms.ImageExclusion;
 -- drop: DROP TABLE dms.DocumentImageFloor;
 -- drop: DROP TABLE dms.DocumentImage;

@@ -3,6 +3,7 @@
 -- Fires: after insert, update and delete on dms.DocumentCache, once a statement; after the foreign key took a body away it may fire more
 -- than once with the same rows, which changes nothing.
 -- Whose stamp it is, the journal says: another transaction's may be above this one's floor, and ids come again when the server restarts.
+-- Of a resource in ImageExclusion nothing is kept; the body of a deleted document waits, if its tombstone is not there yet, and goes with that.
 -- Text is compared by its bytes: collations find Ada and ada, or trailing blanks, the same.
 CREATE TRIGGER dms.TR_DocumentCache_Image ON dms.DocumentCache AFTER INSERT, UPDATE, DELETE
 AS
@@ -20,6 +21,12 @@ BEGIN
     WHERE new.DocumentId IS NULL OR old.DocumentId IS NULL OR DATALENGTH(new.DocumentJson) <> DATALENGTH(old.DocumentJson)
        OR new.DocumentJson COLLATE Latin1_General_100_BIN2 <> old.DocumentJson COLLATE Latin1_General_100_BIN2
     OPTION (HASH JOIN);  -- a nested loop, kept from a statement of one row, compares each new row with all old ones
+    IF EXISTS (SELECT * FROM dms.ImageExclusion)
+        DELETE changed
+        FROM @changed AS changed
+        INNER JOIN dms.Document AS document ON document.DocumentId = changed.DocumentId
+        INNER JOIN dms.ImageExclusion AS excluded ON excluded.ResourceKeyId = document.ResourceKeyId
+        OPTION (LOOP JOIN, FORCE ORDER);
     IF NOT EXISTS (SELECT * FROM @changed)
         RETURN;
 
@@ -49,6 +56,13 @@ BEGIN
     WHERE changed.IsGone = 1
     OPTION (LOOP JOIN, FORCE ORDER);
     DELETE FROM @changed WHERE IsGone = 1 AND Stamp IS NOT NULL;
+    IF EXISTS (SELECT * FROM dms.ImageExclusion) AND EXISTS (SELECT * FROM @changed WHERE IsGone = 1)
+        DELETE changed  -- of a resource that has no images, and its tombstone is there: nothing will come for the body
+        FROM @changed AS changed
+        INNER JOIN dms.DocumentDeleteEvent AS tombstone ON tombstone.DocumentId = changed.DocumentId
+        INNER JOIN dms.ImageExclusion AS excluded ON excluded.ResourceKeyId = tombstone.ResourceKeyId
+        WHERE changed.IsGone = 1 AND tombstone.ChangeVersion > @floor AND tombstone.TransactionId = @transaction_id
+        OPTION (HASH JOIN);
     UPDATE changed SET BodyBefore = image.BodyBefore  -- it did not change at any event since
     FROM @changed AS changed INNER JOIN dms.DocumentImage AS image ON image.DocumentId = changed.DocumentId AND image.ChangeVersion = @waiting
     WHERE changed.IsGone = 0
