@@ -51,6 +51,8 @@ SELECT pg_describe_object(d.classid, d.objid, d.objsubid), pg_describe_object(d.
 FROM pg_depend AS d JOIN ours ON ours.class = d.classid AND ours.oid = d.objid
 WHERE NOT EXISTS (SELECT FROM ours AS own WHERE own.class = d.refclassid AND own.oid = d.refobjid)
   AND NOT (d.refclassid = 'pg_language'::regclass AND d.refobjid = (SELECT oid FROM pg_language WHERE lanname = 'plpgsql'))
+  AND NOT EXISTS (SELECT FROM pg_class AS c  -- the demo's tracked tables, which views of ours read
+                  WHERE d.refclassid = 'pg_class'::regclass AND c.oid = d.refobjid AND c.relnamespace = to_regnamespace('shop'))
 """  # PostgreSQL notes no dependency on what initdb made
 
 
