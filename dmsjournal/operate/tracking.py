@@ -17,7 +17,7 @@ from dmsjournal.errors import InvalidRequest, UnsupportedCapability
 from dmsjournal.model.resources import ResourceKey
 
 OPTION = "tracking"
-BLOCKS = 64  # of 8 kB, whose rows one transaction of a fill takes
+BLOCKS = 16  # of 8 kB, whose rows one transaction of a fill takes: writers of these rows wait for its end
 LOCK_TIMEOUT = "5s"
 
 Progress = Callable[[str, str, int, int, int], None]  # table, pass, blocks done, blocks in all, documents made
