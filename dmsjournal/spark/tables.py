@@ -54,6 +54,10 @@ class ParquetTable:
 
     def state(self) -> OutputState | None:
         """See Table."""
+        if (
+            self.folder / "_generations"
+        ).is_symlink():  # old generations are removed: of another folder, they would be a user's files
+            raise InvalidRequest("table", str(self.folder), "its _generations is a link: name a folder that only you can write to")
         current = self.folder / "current"
         if current.is_symlink():
             return manifests.read(current / "_table.json", OutputState)

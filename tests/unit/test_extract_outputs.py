@@ -190,3 +190,19 @@ def test_a_missing_window_is_named(output: Output) -> None:
     with pytest.raises(dj.InvalidRequest, match="window = '21-21': it is missing"):  # the checkpoint tells
         runs_after(output, OutputState(CHAIN, 9, {}), None)
     assert runs_after(output, OutputState(CHAIN, 9, {}), 20) == [runs[2]]
+
+
+def test_a_planted_link_leads_to_no_removal(tmp_path: Path) -> None:
+    """A user who may write to the folder of a table could have the files of its owner removed as old generations."""
+    from dmsjournal.spark.tables import ParquetTable  # imports PySpark
+
+    precious, table = tmp_path / "home" / "precious", tmp_path / "table"
+    precious.mkdir(parents=True)
+    table.mkdir()
+    (table / "_generations").symlink_to(tmp_path / "home")
+    with pytest.raises(dj.InvalidRequest, match="its _generations is a link"):
+        ParquetTable(table).state()
+    (table / "_generations").unlink()
+    (table / ".making-1").symlink_to(precious)
+    Output(table).sweep()
+    assert precious.is_dir()
