@@ -15,13 +15,14 @@ from datetime import UTC, datetime
 from itertools import zip_longest
 from typing import NamedTuple
 
+from dmsjournal.errors import CheckpointExpired, HistoryDiverged
 from dmsjournal.events.notifications import SIZE, NotificationProducer, NotificationRef
 from dmsjournal.feed.database import place_of_token
 from dmsjournal.feed.events import FeedEvent, FeedEventType
 from dmsjournal.feed.iterators import FeedIterator
 from dmsjournal.feed.pages import FeedPage
 from dmsjournal.feed.requests import FeedRequest, NewItemStateMode
-from dmsjournal.feed.starts import AfterVersion
+from dmsjournal.feed.starts import AfterVersion, FromToken
 from dmsjournal.journal import Journal
 from dmsjournal.model.resources import ResourceKey
 from dmsjournal.model.windows import HIGHEST_ID
@@ -49,6 +50,17 @@ class _Group:
 
     rows: int = 0
     timestamp: int = 0
+
+    def add(self, event: FeedEvent) -> None:
+        """Adds the next change of it."""
+        self.rows += 1
+        self.timestamp = (event.timestamp - _EPOCH) // datetime.resolution
+
+
+def _through(page: FeedPage) -> int:
+    """The version up to which, inclusive, everything was read at a page's end."""
+    end = place_of_token(page.token)
+    return end.change_version if end.document_id == HIGHEST_ID else end.change_version - 1
 
 
 class Notifier:
@@ -93,13 +105,15 @@ class Notifier:
     def run(self) -> int:
         """Sends until it is stopped, or the horizon is reached; how many notifications it has sent.
 
-        Raises what NotificationProducer and Journal.read_changes raise.
+        Raises what NotificationProducer and Journal.read_changes raise; HistoryDiverged where the database lacks the changes that
+        the last notification in the ring is of, and no prune has taken them.
         """
         with ExitStack() as opened:
             producer = opened.enter_context(NotificationProducer(self._ring))
             request, shortest, longest = self._request, *self._waits
             if (last := producer.last) is not None:
                 self._sent_through = _Place(last.sequence, last.source_id, last.event_type)
+                self._refuse_diverged(last)
                 request = replace(request, start=AfterVersion(last.sequence - last.reserved[_MORE]))
             self._reader = opened.enter_context(
                 FeedIterator(
@@ -116,14 +130,28 @@ class Notifier:
                     break
         return self.sent
 
+    def _refuse_diverged(self, last: NotificationRef) -> None:
+        """Raises HistoryDiverged where the database was restored to before the last notification (invariant 9)."""
+        found, request = _Group(), replace(self._request, start=AfterVersion(last.batch_offset))
+        try:
+            while True:
+                page = self._journal.read_changes(request)
+                for event in page.events:
+                    if self._place_of(event) == self._sent_through:
+                        found.add(event)
+                if page.idle or _through(page) >= last.sequence:
+                    break
+                request = replace(request, start=FromToken(page.token))
+        except CheckpointExpired:  # they are pruned: no event is left to compare
+            return
+        if (found.rows, found.timestamp) != (last.row_count, last.timestamp):
+            raise HistoryDiverged(last.sequence, self._journal.versions().newest)
+
     def _notifications(self, page: FeedPage) -> Iterator[NotificationRef]:
         """The notifications of the versions that a page has read to their ends."""
         for event in page.events:
-            group = self._open.setdefault(self._place_of(event), _Group())
-            group.rows += 1
-            group.timestamp = (event.timestamp - _EPOCH) // datetime.resolution
-        end = place_of_token(page.token)
-        through = end.change_version if end.document_id == HIGHEST_ID else end.change_version - 1
+            self._open.setdefault(self._place_of(event), _Group()).add(event)
+        through = _through(page)
         places = sorted(place for place in self._open if place.version <= through)
         for place, following in zip_longest(places, places[1:]):
             group = self._open.pop(place)

@@ -161,6 +161,27 @@ def test_what_is_pruned_below_the_last_notification_is_not_asked_for(journal: dj
         Notifier(journal, ring, follow=False).run()
 
 
+def test_a_ring_of_another_history_is_refused(journal: dj.Journal, connection: sa.Connection, ring: Path) -> None:
+    """As after a restore to an earlier state: other changes have the versions that were notified (acceptance 97)."""
+    changes(journal)
+    with NotificationConsumer(ring) as consumer:
+        Notifier(journal, ring, dj.FeedRequest(start=dj.AfterVersion(newest(journal) - 2)), follow=False).run()
+        assert len(told(consumer.drain())) == 2
+    assert Notifier(journal, ring, follow=False).run() == 0  # nothing new, and it is the same history
+    commit(connection, "DELETE FROM dms.DocumentDeleteEvent")  # the last notification is of this change
+    write(journal, document(STUDENT, 7))
+    with pytest.raises(dj.HistoryDiverged):
+        Notifier(journal, ring, follow=False).run()
+
+
+def test_a_ring_is_refused_where_the_last_version_is_not_given_yet(journal: dj.Journal, ring: Path) -> None:
+    with NotificationProducer(ring) as producer:
+        producer.send(NotificationRef(sequence=1_000, source_id=1, event_type=0, row_count=1, timestamp=1, batch_offset=999))
+    write(journal, document(STUDENT, 1))
+    with pytest.raises(dj.HistoryDiverged):
+        Notifier(journal, ring, follow=False).run()
+
+
 def test_the_command_makes_a_ring_and_notifies(journal: dj.Journal, connection: sa.Connection, url: str, tmp_path: Path) -> None:
     changes(journal)
     path = tmp_path / "changes.ring"
