@@ -343,8 +343,10 @@ def _require_images(database: Database, request: PruneRequest) -> None:
 
 def _floors(session: Session, request: PruneRequest) -> dict[str, int]:
     """The floor of each journal; of images, where they are wanted, the version above which they are whole."""
-    floors = dict(read_floors(session))
-    return floors | {IMAGES: images.images_since(session)} if IMAGES in request.wanted else floors
+    floors = read_floors(session)
+    if IMAGES in request.wanted:
+        floors[IMAGES] = images.images_since(session)
+    return floors
 
 
 def _reach(session: Session, newest: int, request: PruneRequest) -> int:

@@ -15,6 +15,7 @@ from dmsjournal import InvalidRequest, ResourceKey, cli
 from dmsjournal.events import cdc, formats
 from dmsjournal.events.cdc.invalidations import Rule
 from dmsjournal.events.jsonl import FeedRecord, StateRecord
+from dmsjournal.http import logs
 from dmsjournal.http.app import create_app
 from dmsjournal.http.settings import Settings
 from tests.delivering.events import event as record_of
@@ -180,7 +181,8 @@ def test_a_file_that_is_not_there_and_a_folder_are_refused(tmp_path: Path) -> No
         assert str(refused.value).startswith(f"invalidations = {str(path)!r}: it cannot be read ({why}): ")
 
 
-def test_each_way_out_refuses_a_file_before_it_reads_an_event(tmp_path: Path) -> None:
+def test_each_way_out_refuses_a_file_before_it_reads_an_event(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logs, "set_up", lambda *_: None)  # else later tests of this process would log to this one's output
     path = tmp_path / "rules.json"
     path.write_text('[{"queries": []}]', encoding="utf-8")
     options = formats.EventOptions(invalidations=path)

@@ -79,7 +79,8 @@ def test_every_command_works_through_a_pooler_and_leaves_nothing_in_it(
     write(journal, document(SCHOOL, 1), document(STUDENT, 1, document(SCHOOL, 1)))
     into, token = tmp_path / "out", tmp_path / "token"
     commands: list[list[str]] = [
-        ["upgrade", "--with", "partitions", "--with", "max_dep_identity_version"],
+        ["upgrade", "--with", "partitions", "--with", "max_dep_identity_version", "--with", "images"],
+        ["exclude-images", "Student"],
         ["current"],
         ["fill", "max_dep_identity_version"],
         ["load", "-"],
@@ -91,6 +92,7 @@ def test_every_command_works_through_a_pooler_and_leaves_nothing_in_it(
         ["derive", "1", "2"],
         ["feed", "--checkpoint", str(token)],
         ["feed-partitions"],
+        ["notify", "--ring", str(tmp_path / "ring"), "--once"],
         ["plan", "Student"],
         ["deliver", "--consumer", "lake", "--files", str(into), "--once"],
         ["status"],

@@ -56,7 +56,7 @@ WITH installer AS (
         ('adoption', 'r'), ('adoptionbefore', 'r'), ('alembic_version', 'r'), ('changeconsumer', 'r'), ('changecontext', 'r'),
         ('changeversionsequence', 'S'),
         ('document', 'r'), ('documentcache', 'r'), ('documentchangeevent', 'rp'), ('documentdeleteevent', 'rp'), ('documentimage', 'r'),
-        ('documentimagefloor', 'r'), ('feeddatabase', 'r'), ('feedgeneration', 'r'), ('identitychangeevent', 'rp'), ('journalfloor', 'r'),
+        ('documentimagefloor', 'r'), ('feeddatabase', 'r'), ('feedgeneration', 'r'), ('identitychangeevent', 'rp'), ('imageexclusion', 'r'), ('journalfloor', 'r'),
         ('journalpartition', 'v'), ('keychangeevent', 'rp'), ('knownpartition', 'r'), ('lease', 'r'), ('maxdepidentitypending', 'r'),
         ('partitionsettings', 'r'), ('referenceedge', 'r'), ('resourcechange', 'v'),
         ('resourcedependency', 'r'), ('resourcekey', 'r'), ('trackedlate', 'r'), ('trackedrekey', 'r'), ('trackedtable', 'r')) AS expected (name, kinds) ON expected.name = c.relname
