@@ -21,7 +21,7 @@ class Commands:
     """Runs commands one after another. Use it as a context manager."""
 
     def __enter__(self) -> Self:
-        command = [sys.executable, "-m", "tests.commands"]
+        command = [sys.executable, "-u", "-m", "tests.commands"]  # unbuffered: both streams come in their order, as on a terminal
         self._forking = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT)
         return self
 
