@@ -12,7 +12,7 @@ PARTITIONS = "partitions"  # the option whose parts can be taken away, on an eng
 
 
 class Floors(dict[str, int]):
-    """The floor of each journal, by its name. One whose row somebody deleted raises UnsupportedCapability."""
+    """The floor of each journal, by its name. A journal whose row was deleted raises UnsupportedCapability."""
 
     def __missing__(self, journal: str) -> NoReturn:
         unknown = f"the floor of {journal} is missing, so what was pruned is not known"

@@ -30,5 +30,5 @@ def _holders(pool: sa.Engine) -> list[str]:
         with translated(), pool.connect() as conn, conn.begin():
             held = Session(conn).execute("database/lock_holders")
             return [f"{row.holder}" for row in held]
-    except JournalError:  # it may not look, or there is no connection left: the first error is told
+    except JournalError:  # the role may not look, or the connection is lost: the caller reports its own error
         return []

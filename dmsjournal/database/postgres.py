@@ -158,7 +158,7 @@ def arrow_source(pool: sa.Engine) -> Iterator[Callable[[sa.TextClause, Mapping[s
         raise DatabaseRefused(error.sqlstate, _line(str(error)), "see the cause") from error
 
 
-COMPARES_TWINS = True  # of tables: a definition may mean a function or a type of somebody else's by a name of the server's
+COMPARES_TWINS = True  # of tables: another role's function or type may have the name of one of the server's
 
 _COMMENT = re.compile(r"--[^\n]*")
 _FUNCTION = re.compile(r"^(CREATE (?:OR REPLACE )?FUNCTION dms\.(\w+).*?\$\$.*?\$\$;)", re.MULTILINE | re.DOTALL)

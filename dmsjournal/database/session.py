@@ -37,7 +37,7 @@ class Session:
     def execute(self, name: str, /, **binds: object) -> sa.Result[Any]:
         """Runs sql/<engine>/queries/<name>.sql; a list is bound as a JSON array, which both engines read as a set.
 
-        All rows are fetched at once. An error may come with one of them, and SQL Server takes a result that nobody reads to its end
+        All rows are fetched at once. An error may come with one of them, and SQL Server takes a result that is not read to its end
         for a cancelled one: with XACT_ABORT it would roll the transaction back, without a word.
         """
         with self._noting_failure():

@@ -75,7 +75,7 @@ SCRIPT_OPTIONS: ScriptOptions = {
 }  # of Alembic's own statements
 SCRIPT_BEGINS, SCRIPT_ENDS = "SET XACT_ABORT ON;\nSET QUOTED_IDENTIFIER ON;\nSET ANSI_NULLS ON;\nGO", "SET NOEXEC OFF;\nGO"
 
-COMPARES_TWINS = False  # a function of somebody else's has a schema in its name: queries/schema/verify_objects.sql looks for one
+COMPARES_TWINS = False  # another user's function has a schema in its name: queries/schema/verify_objects.sql looks for one
 
 _PACKAGES = {"pyodbc": "'dmsjournal[sqlserver]'", "mssqlpython": "mssql-python"}
 _LOGIN_SECONDS = 10

@@ -21,7 +21,7 @@ def shown(url: sa.URL) -> str:
 
 
 def secrets_of(url: sa.URL) -> list[str]:
-    """What nobody may read of a URL: its password, and what `shown` hides of its options."""
+    """The secrets of a URL: its password, and what `shown` hides of its options."""
     found = [each for name, value in url.query.items() for each in _each(value) if _is_secret(name, each)]
     return [str(secret) for secret in (url.password, *found) if secret]
 

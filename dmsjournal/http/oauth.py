@@ -30,7 +30,7 @@ from dmsjournal.http.service import service_of
 
 router = APIRouter(tags=["change queries"])
 
-_LASTS = 1_800  # seconds that a client is told: it asks again then, and hears of a token that has gone
+_LASTS = 1_800  # seconds, as the answer says: then a client asks again, and is refused if its token was removed
 _FIELDS = ("grant_type", "client_id", "client_secret", "scope")
 _BODY = {
     "type": "object",

@@ -54,9 +54,8 @@ class ParquetTable:
 
     def state(self) -> OutputState | None:
         """See Table."""
-        if (
-            self.folder / "_generations"
-        ).is_symlink():  # old generations are removed: of another folder, they would be a user's files
+        generations = self.folder / "_generations"
+        if generations.is_symlink():  # apply removes old generations, and would remove what is in the link's target
             raise InvalidRequest("table", str(self.folder), "its _generations is a link: name a folder that only you can write to")
         current = self.folder / "current"
         if current.is_symlink():
