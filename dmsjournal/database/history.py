@@ -1,11 +1,11 @@
-"""Whether a database's history still leads to where somebody has read it (invariant 9)."""
+"""Whether a database's history still leads to where a consumer has read it (invariant 9)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+from dmsjournal.util.times import microseconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,16 +21,6 @@ class LastEvent:
     def of(cls, change_version: int | None, document_id: int, transaction_id: int, at: datetime) -> LastEvent | None:
         """From a row of a query; None where there is no event."""
         return None if change_version is None else cls(change_version, document_id, transaction_id, microseconds(at))
-
-
-def time_of(at: int) -> datetime:
-    """The inverse of microseconds."""
-    return _EPOCH + timedelta(microseconds=at)
-
-
-def microseconds(at: datetime) -> int:
-    """A time in microseconds since 1970, in UTC."""
-    return (at - _EPOCH) // timedelta(microseconds=1)
 
 
 def has_diverged(place: int, drawn: int, *, remembered: int | None, found: int | None, is_same: bool, event_floor: int) -> bool:

@@ -8,7 +8,6 @@ else changed with it: of the CDC event's source, entity, operation, cascade and 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any, Literal
 
 from pydantic import Field
@@ -17,10 +16,10 @@ from dmsjournal.events.cdc.conversion import INDIRECT
 from dmsjournal.events.cdc.models import CdcEvent, FieldChange
 from dmsjournal.events.differences import differences
 from dmsjournal.events.models import EventModel, Int64, Json
+from dmsjournal.util.times import microseconds
 
 Op = Literal["c", "u", "d", "r"]
 _OPS: Mapping[str, Op] = {"CREATE": "c", "UPDATE": "u", "DELETE": "d"}
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class DebeziumSource(EventModel):
@@ -60,8 +59,8 @@ class DebeziumEvent(EventModel):
     @classmethod
     def of(cls, event: CdcEvent) -> DebeziumEvent:
         """The envelope of a CDC event."""
-        microseconds = (event.timestamp - _EPOCH) // (datetime.resolution)
-        times: dict[str, Any] = {"ts_ms": microseconds // 1000, "ts_us": microseconds}
+        at = microseconds(event.timestamp)
+        times: dict[str, Any] = {"ts_ms": at // 1000, "ts_us": at}
         source = DebeziumSource(
             version=event.schema_version,
             connector=event.source.database,

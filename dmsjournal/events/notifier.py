@@ -11,7 +11,6 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from itertools import zip_longest
 from typing import NamedTuple
 
@@ -25,12 +24,11 @@ from dmsjournal.feed.requests import FeedRequest, NewItemStateMode
 from dmsjournal.feed.starts import AfterVersion, FromToken
 from dmsjournal.journal import Journal
 from dmsjournal.model.resources import ResourceKey
-from dmsjournal.model.windows import HIGHEST_ID
 from dmsjournal.util.backoff import Backoff
 from dmsjournal.util.concurrency import Event
+from dmsjournal.util.times import microseconds
 
 EVENT_TYPES = {FeedEventType.CREATE: 0, FeedEventType.DELETE: 1, FeedEventType.UPDATE: 2}  # as EventType of dmsjournal.events.arrow
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 _MORE = 0  # which reserved byte is 1 where the next notification is of the same version
@@ -54,13 +52,7 @@ class _Group:
     def add(self, event: FeedEvent) -> None:
         """Adds the next change of it."""
         self.rows += 1
-        self.timestamp = (event.timestamp - _EPOCH) // datetime.resolution
-
-
-def _through(page: FeedPage) -> int:
-    """The version up to which, inclusive, everything was read at a page's end."""
-    end = place_of_token(page.token)
-    return end.change_version if end.document_id == HIGHEST_ID else end.change_version - 1
+        self.timestamp = microseconds(event.timestamp)
 
 
 class Notifier:
@@ -139,7 +131,7 @@ class Notifier:
                 for event in page.events:
                     if self._place_of(event) == self._sent_through:
                         found.add(event)
-                if page.idle or _through(page) >= last.sequence:
+                if page.idle or place_of_token(page.token).through >= last.sequence:
                     break
                 request = replace(request, start=FromToken(page.token))
         except CheckpointExpired:  # they are pruned: no event is left to compare
@@ -151,7 +143,7 @@ class Notifier:
         """The notifications of the versions that a page has read to their ends."""
         for event in page.events:
             self._open.setdefault(self._place_of(event), _Group()).add(event)
-        through = _through(page)
+        through = place_of_token(page.token).through
         places = sorted(place for place in self._open if place.version <= through)
         for place, following in zip_longest(places, places[1:]):
             group = self._open.pop(place)

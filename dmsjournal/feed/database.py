@@ -12,7 +12,7 @@ from uuid import UUID, uuid5
 
 from dmsjournal.database.fingerprints import Fingerprint
 from dmsjournal.database.floors import read_floors, refuse_missing_parts
-from dmsjournal.database.history import LastEvent, has_diverged, microseconds, time_of
+from dmsjournal.database.history import LastEvent, has_diverged
 from dmsjournal.database.resource_ids import ResourceIds
 from dmsjournal.database.session import Session
 from dmsjournal.errors import CheckpointExpired, HistoryDiverged, InvalidRequest, UnsupportedCapability
@@ -33,6 +33,7 @@ from dmsjournal.model.windows import HIGHEST_ID, LOWEST_ID, MAX_VERSION, Cursor
 from dmsjournal.read import contexts, images
 from dmsjournal.read.images import Event
 from dmsjournal.read.room import Room
+from dmsjournal.util.times import microseconds, time_of
 
 
 @cache
@@ -101,8 +102,7 @@ class _Place:
     @property
     def through(self) -> int:
         """Everything up to this version, inclusive, was read."""
-        version, document_id = self.cursor.change_version, self.cursor.document_id
-        return version if document_id == HIGHEST_ID else version - 1
+        return self.cursor.through
 
 
 def read_page(

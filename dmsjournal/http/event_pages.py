@@ -20,7 +20,6 @@ from dmsjournal.feed.starts import AfterVersion, Beginning, StartPosition
 from dmsjournal.http.names import ResourceNames
 from dmsjournal.journal import Journal
 from dmsjournal.model.resources import ResourceKey
-from dmsjournal.model.windows import HIGHEST_ID
 
 _CHUNK = 32 * 1024  # bytes that are sent to a stream at once
 _encode = encoder()
@@ -118,7 +117,7 @@ class EventReader:
         for size, max_bytes in ((limit, self._page_bytes), (MAX_PAGE_SIZE, None)):
             page = self._page(start, selection, size, max_bytes)
             place = place_of_token(page.token)
-            latest = place.change_version if place.document_id == HIGHEST_ID else place.change_version - 1
+            latest = place.through
             if latest == place.change_version or latest > (after or 0):  # a version is given as a whole, or not at all
                 break
         else:
@@ -159,7 +158,7 @@ class EventReader:
         return EventPage(sent, latest, horizon, oldest)
 
     def _shown(self, event: FeedEvent, selection: Selection) -> Iterator[dict[str, Any]]:
-        """What is told of an event: with the document's own keys, of a key change that the old one is gone, too."""
+        """The changes that an event is shown as: with the document's own keys, a key change also deletes the old key."""
         table = self._names.short_of(event.resource)
         prefix = selection.table_of(event.resource, self._names)
         state = event.item_state

@@ -124,6 +124,11 @@ class Cursor:
         """The cursor of a first page: everything from the version on, inclusive."""
         return cls(version, LOWEST_ID)
 
+    @property
+    def through(self) -> int:
+        """Everything up to this version, inclusive, was read."""
+        return self.change_version if self.document_id == HIGHEST_ID else self.change_version - 1
+
 
 def checked_cursor(cursor: object, resource: ResourceKey, window: Window) -> Cursor:
     """The cursor, if it is one of this resource and lies in the window. Raises InvalidRequest."""

@@ -15,10 +15,10 @@ from typing import Any
 import pyarrow as pa
 
 from dmsjournal.database.fingerprints import Fingerprint
-from dmsjournal.database.history import microseconds, time_of
 from dmsjournal.errors import InvalidRequest, Unavailable, UnsupportedCapability
 from dmsjournal.spark.lake_files import DataFile
 from dmsjournal.spark.stores import Store
+from dmsjournal.util.times import microseconds, time_of
 
 try:
     import deltalake

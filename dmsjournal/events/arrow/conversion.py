@@ -6,7 +6,6 @@ A page is converted a column at a time. Events of one operation that follow each
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from datetime import UTC, datetime
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ from dmsjournal.events import shapes
 from dmsjournal.events.arrow.models import ChangeEvent, ChangeEventBatch, Delete, Insert, Update
 from dmsjournal.events.encoding import encoder
 from dmsjournal.events.shapes import FeedEventLike, Operation
+from dmsjournal.util.times import microseconds
 
 if TYPE_CHECKING:
     from dmsjournal.events.cdc import CdcEvent
@@ -38,7 +38,6 @@ SCHEMA = pa.schema(
 
 _Row = tuple[Any, ...]
 _Rows = list[tuple[Operation, _Row, tuple[Any, Any], tuple[Any, Any]]]  # the first columns; the last two before, and after
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _VERSION, _TIMESTAMP = SCHEMA.get_field_index("change_version"), SCHEMA.get_field_index("timestamp")
 
 
@@ -105,7 +104,7 @@ def _batch(rows: _Rows, source: str) -> ChangeEventBatch:
     first = 0
     for operation, run in groupby(row[0] for row in rows):
         end = first + len(list(run))
-        timestamp, sequence = (times[end - 1] - _EPOCH) // datetime.resolution, versions[end - 1]
+        timestamp, sequence = microseconds(times[end - 1]), versions[end - 1]
         old, new = before.slice(first, end - first), after.slice(first, end - first)
         match operation:
             case "CREATE":

@@ -21,7 +21,6 @@ from collections import deque
 from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from types import TracebackType
 from typing import IO, Any
 
@@ -40,13 +39,13 @@ from dmsjournal.feed.requests import FeedFilter, FeedRequest, NewItemStateMode
 from dmsjournal.feed.starts import AfterVersion, FromToken
 from dmsjournal.journal import Journal
 from dmsjournal.model.resources import ResourceKey
-from dmsjournal.model.windows import HIGHEST_ID, LOWEST_ID, checked_size
+from dmsjournal.model.windows import LOWEST_ID, checked_size
 from dmsjournal.read import images
 from dmsjournal.read.documents import tracked_bodies
 from dmsjournal.util.backoff import Backoff
 from dmsjournal.util.concurrency import Event
+from dmsjournal.util.times import microseconds
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MARKS = 1_000  # that wait for the horizon, while a writer holds it
 
 
@@ -190,7 +189,7 @@ class Subscription(Iterator[SubscriptionPage]):
     def _documents(self, resource: ResourceKey, after: int, before: int) -> Sequence[FeedRecord]:
         """The next documents of a resource, each as if an event had made it. With option images a body is the last event's.
 
-        A body that was written without its document is told of the document's next event: its row has the body before that.
+        If a body was written without its document, the document's next event has it: the row here has the body before that.
         """
         with self._journal.database.reading(resource) as (session, resource_key_id, _):
             binds = {"resource_key_id": resource_key_id, "after_id": after, "page_size": self._request.max_page_size}
@@ -236,13 +235,13 @@ class Subscription(Iterator[SubscriptionPage]):
                 if event.change_version > through:
                     return
                 yield event
-            after = _through(page.token)
+            after = place_of_token(page.token).through
             request = replace(request, start=FromToken(page.token))
 
     def _moment(self) -> _Moment:
         with self._journal.database.session() as session:
             row = session.execute("events/moment").one()
-        return _Moment((row.now.astimezone(UTC) - _EPOCH) // datetime.resolution, row.drawn)
+        return _Moment(microseconds(row.now), row.drawn)
 
     def _has_reached(self, version: int) -> bool:
         """Waits until the horizon has reached a version; false where it was stopped. Raises Unavailable."""
@@ -267,12 +266,12 @@ class Subscription(Iterator[SubscriptionPage]):
         )
         if self._stopped.is_set():
             return
-        reached = _through(token)
+        reached = place_of_token(token).through
         with self._reader as reader:
             self._mark()
             for page in reader.pages():
                 events: list[ChangeEvent] = list(from_feed(page.events, self._source))
-                through = _through(page.token)
+                through = place_of_token(page.token).through
                 if (at := self._watermark(through)) is not None:
                     events.append(Watermark(at))
                 if events or page.token != token:
@@ -298,12 +297,6 @@ class Subscription(Iterator[SubscriptionPage]):
 
     def _page(self, events: Sequence[ChangeEvent], start: int, through: int, token: str | None) -> SubscriptionPage:
         return SubscriptionPage(ChangeEventBatch(self._source, tuple(events), min(start, through + 1), through + 1), token)
-
-
-def _through(token: str) -> int:
-    """The version up to which, inclusive, everything was read at a token."""
-    place = place_of_token(token)
-    return place.change_version if place.document_id == HIGHEST_ID else place.change_version - 1
 
 
 def _record(resource: ResourceKey, row: Any, body: Mapping[str, object] | None) -> FeedRecord:
