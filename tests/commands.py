@@ -12,9 +12,14 @@ import tempfile
 import traceback
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import NamedTuple, Self
 
 ROOT = Path(__file__).parents[1]
+
+
+class Done(NamedTuple):
+    code: int
+    printed: str
 
 
 class Commands:
@@ -25,16 +30,26 @@ class Commands:
         self._forking = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT)
         return self
 
-    def run(self, arguments: list[str]) -> str:
-        """What the command printed on both of its streams."""
+    def run(self, arguments: list[str], given: str = "") -> "Done":
+        """The command's exit code, and what it printed on both of its streams. `given` is its standard input."""
         assert self._forking.stdin is not None
         assert self._forking.stdout is not None
-        with tempfile.NamedTemporaryFile() as printed:
-            asked = {"arguments": arguments, "environment": dict(os.environ), "folder": str(Path.cwd()), "printed": printed.name}
+        with tempfile.TemporaryDirectory() as folder:
+            read, printed = Path(folder, "given"), Path(folder, "printed")
+            read.write_text(given, encoding="utf-8")
+            printed.touch()
+            asked = {
+                "arguments": arguments,
+                "environment": dict(os.environ),
+                "folder": str(Path.cwd()),
+                "given": str(read),
+                "printed": str(printed),
+            }
             self._forking.stdin.write(json.dumps(asked) + "\n")
             self._forking.stdin.flush()
-            assert self._forking.stdout.readline() == "done\n"
-            return Path(printed.name).read_text(encoding="utf-8")
+            done, code = self._forking.stdout.readline().split()
+            assert done == "done"
+            return Done(int(code), printed.read_text(encoding="utf-8"))
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         assert self._forking.stdin is not None
@@ -55,16 +70,16 @@ def main() -> None:
         child = os.fork()
         if child == 0:
             become(**asked, app=dmsjournal.cli.app)
-        os.waitpid(child, 0)
-        print("done", flush=True)
+        _, status = os.waitpid(child, 0)
+        print("done", os.waitstatus_to_exitcode(status), flush=True)
 
 
-def become(arguments: list[str], environment: dict[str, str], folder: str, printed: str, app: object) -> None:
+def become(arguments: list[str], environment: dict[str, str], folder: str, given: str, printed: str, app: object) -> None:
     """Runs a command in this process, and ends it."""
     code = 1
     try:
-        nothing, output = os.open(os.devnull, os.O_RDONLY), os.open(printed, os.O_WRONLY | os.O_APPEND)
-        os.dup2(nothing, 0)
+        read, output = os.open(given, os.O_RDONLY), os.open(printed, os.O_WRONLY | os.O_APPEND)
+        os.dup2(read, 0)
         os.dup2(output, 1)
         os.dup2(output, 2)
         os.chdir(folder)

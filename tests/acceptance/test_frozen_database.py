@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -158,17 +159,24 @@ def test_a_second_ctrl_c_ends_a_delivery(proxy: Proxy, tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def mute(url: str) -> Iterator[str]:
-    """The URL of a server that takes connections and says nothing."""
+def mute_server() -> Iterator[socket.socket]:
+    """It takes connections and says nothing. It can be read once the first one is there."""
     with socket.create_server(("127.0.0.1", 0)) as server:
-        made = sa.make_url(url).set(host="127.0.0.1", port=server.getsockname()[1])
-        yield made.render_as_string(hide_password=False)
+        yield server
+
+
+@pytest.fixture
+def mute(url: str, mute_server: socket.socket) -> str:
+    """The URL of the server that says nothing."""
+    made = sa.make_url(url).set(host="127.0.0.1", port=mute_server.getsockname()[1])
+    return made.render_as_string(hide_password=False)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="Ctrl-C of another process")
-def test_ctrl_c_ends_a_login(mute: str) -> None:
+def test_ctrl_c_ends_a_login(mute: str, mute_server: socket.socket) -> None:
     process = begun(mute, "versions")
-    time.sleep(3)  # it has begun: nothing tells when
+    assert select.select([mute_server], [], [], 30)[0]
+    time.sleep(0.3)
     took, code, errors = interrupted(process)
     assert (code, errors) == (130, "interrupted\n")
     assert took < SOON

@@ -22,6 +22,7 @@ from dmsjournal.errors import MigrationRefused
 from dmsjournal.events.arrow.reader import read_journal
 from dmsjournal.read.stream import Stream
 from dmsjournal.schema import adopt
+from tests.commands import Commands
 from tests.helpers import SCHOOL, STUDENT, commit, document, in_psycopg, write
 from tests.http.conftest import Running, settings_of
 from tests.pgbouncer import left_behind, pooled, version
@@ -63,19 +64,11 @@ def crowd(pool: sa.URL) -> Iterator[None]:
         thread.join()
 
 
-def run(pool: sa.URL, *arguments: str, code: int = 0, given: str | None = None) -> str:
-    """What a command prints on stdout."""
-    environment = os.environ | {"DMSJOURNAL_URL": pool.render_as_string(hide_password=False)}
-    command = [sys.executable, "-m", "dmsjournal", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120, input=given, check=False)
-    assert done.returncode == code, (arguments, done.stdout, done.stderr)
-    return done.stdout
-
-
 @pytest.mark.acceptance("94")
 def test_every_command_works_through_a_pooler_and_leaves_nothing_in_it(
-    journal: dj.Journal, pool: sa.URL, crowd: None, tmp_path: Path
+    journal: dj.Journal, pool: sa.URL, crowd: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("DMSJOURNAL_URL", pool.render_as_string(hide_password=False))
     write(journal, document(SCHOOL, 1), document(STUDENT, 1, document(SCHOOL, 1)))
     into, token = tmp_path / "out", tmp_path / "token"
     commands: list[list[str]] = [
@@ -108,10 +101,11 @@ def test_every_command_works_through_a_pooler_and_leaves_nothing_in_it(
         ["prune", "--through", "1"],
         ["downgrade", "--without", "partitions", "--without", "max_dep_identity_version"],
     ]
-    for command in commands:
-        given = json.dumps(DOCUMENT) + "\n" if command[0] == "load" else None
-        run(pool, *command, given=given)
-        assert left_behind(pool) == [], command
+    with Commands() as program:
+        for command in commands:
+            code, printed = program.run(command, given=json.dumps(DOCUMENT) + "\n" if command[0] == "load" else "")
+            assert code == 0, (command, printed)
+            assert left_behind(pool) == [], command
     assert list(into.glob("*.jsonl"))
     assert token.read_text()
     assert journal.versions().oldest == 2

@@ -188,7 +188,7 @@ def run_commands(block: Block, background: Background, commands: Commands) -> st
         if arguments[-1] == "&":
             printed = background.start([*command, *arguments[:-1]])
         elif program == "dmsjournal":
-            printed = commands.run(arguments)
+            printed = commands.run(arguments).printed
         else:
             printed = subprocess.run([*command, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True).stdout
         shown.append(f"{line}\n{printed.replace(f':{background.port}', ':8000')}\n")
