@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -83,6 +84,9 @@ _NAMED = mssql.dialect(paramstyle="named")  # type: ignore[no-untyped-call]
 _WITH_MARKS = mssql.dialect(paramstyle="qmark")  # type: ignore[no-untyped-call]
 _MODULE = re.compile(r"^CREATE (?:OR ALTER )?(TRIGGER|PROCEDURE|VIEW|FUNCTION) dms\.(\w+)", re.MULTILINE)
 _ORDER = re.compile(r"sp_settriggerorder @triggername = N'dms\.(\w+)', @order = N'(\w+)', @stmttype = N'(\w+)'")
+_MARK = re.compile(
+    r"--[^\n]*|/\*.*?\*/|'[^']*'|\"[^\"]*\"|\[[^]]*]|(\?)", re.DOTALL
+)  # a parameter's, or what may hold a mark that is none
 _HEAD = re.compile(r"^(?:CREATE\s+OR\s+ALTER|CREATE|ALTER)\s+(?=TRIGGER|PROCEDURE|VIEW|FUNCTION)", re.MULTILINE)
 _OURS = range(50001, 50010)  # what sql/sqlserver throws
 _OURS_BY_WORDS = {  # mssql-python keeps the number to itself
@@ -144,8 +148,7 @@ def engine_for(url: sa.URL, seconds: float | None, bounds: PoolBounds) -> sa.Eng
         connection.commit()
 
     sa.event.listen(engine, "connect", prepare)
-    if driver == "pyodbc":
-        sa.event.listen(engine, "before_cursor_execute", _type_nulls)
+    write_nulls(engine)
     if seconds is not None:  # of each statement: both drivers have it as an attribute of the connection
         sa.event.listen(engine, "connect", lambda connection, _: setattr(connection, "timeout", math.ceil(seconds)))
     return engine
@@ -155,12 +158,26 @@ def cut_off(connection: Any) -> None:
     """See engine.Engine.cut_off: the drivers do not give their sockets away."""
 
 
-def _type_nulls(_: object, cursor: Any, __: str, parameters: Any, ___: object, is_many: bool) -> None:
-    """Tells the driver a type for each NULL; else it asks the server for the types of the whole statement, each time."""
-    from pyodbc import SQL_WVARCHAR
+def write_nulls(engine: sa.Engine) -> None:
+    """Has the engine write NULL into a statement where a parameter is None.
 
-    if not is_many and isinstance(parameters, tuple) and None in parameters:
-        cursor.setinputsizes([(SQL_WVARCHAR, 0, 0) if value is None else None for value in parameters])
+    For a parameter without a value both drivers ask the server for its type (SQLDescribeParam), a round trip each time; pyodbc asks
+    whatever setinputsizes says. Our statements give each parameter its type (DECLARE, CAST), and NULL gets it there, too.
+    """
+    sa.event.listen(engine, "before_cursor_execute", _with_written_nulls, retval=True)
+
+
+def _with_written_nulls(_: object, __: object, statement: str, parameters: Any, ___: object, is_many: bool) -> tuple[str, Any]:
+    if is_many or not isinstance(parameters, tuple) or None not in parameters:
+        return statement, parameters
+    written = _write_nulls(statement, tuple(value is None for value in parameters))
+    return written, tuple(value for value in parameters if value is not None)
+
+
+@lru_cache(maxsize=256)
+def _write_nulls(statement: str, are_null: tuple[bool, ...]) -> str:
+    remaining = iter(are_null)
+    return _MARK.sub(lambda found: "NULL" if found[1] and next(remaining) else found[0], statement)
 
 
 @contextmanager

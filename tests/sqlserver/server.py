@@ -101,13 +101,13 @@ class SqlServer:
 
     def engine(self, url: str) -> sa.Engine:
         """Connections for a test's own SQL."""
-        return self._kept_engines.get(url) or sa.create_engine(url, poolclass=sa.NullPool)
+        return self._kept_engines.get(url) or _engine(url, poolclass=sa.NullPool)
 
     def _keep_connections_to(self, url: str) -> None:
         """Journals share connections to the kept database, and tests share others: a stand-in needs seconds to warm each up."""
         from dmsjournal.database.connect import engine_for
 
-        self._kept_engines[url] = sa.create_engine(url)
+        self._kept_engines[url] = _engine(url)
         sa.event.listen(self._kept_engines[url], "handle_error", _never_again)
         kept = engine_for(url)
         for close in (self._kept_engines.clear, self._kept_engines[url].dispose, kept.dispose):
@@ -162,6 +162,14 @@ def _is_spoiled(conn: sa.Connection) -> bool:
         conn.exec_driver_sql(f"SELECT COUNT(*) FROM {of}").scalar_one() != count
         for of, count in (("dms.alembic_version", 1), ("sys.triggers WHERE parent_class = 1", 3))
     )
+
+
+def _engine(url: str, **options: Any) -> sa.Engine:
+    from dmsjournal.database.sqlserver import write_nulls
+
+    engine = sa.create_engine(url, **options)
+    write_nulls(engine)
+    return engine
 
 
 def _never_again(context: sa.engine.ExceptionContext) -> None:

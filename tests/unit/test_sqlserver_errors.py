@@ -5,6 +5,7 @@ import sys
 from unittest import mock
 
 import pytest
+import sqlalchemy as sa
 from sqlalchemy import exc
 
 import dmsjournal as dj
@@ -86,12 +87,28 @@ def test_options_are_known_in_any_case_and_another_driver_has_its_own(monkeypatc
         connect.engine_for(f"mssql+pyodbc://user:password@host/database?{options}")
 
 
-def test_a_null_has_a_type_for_the_driver(monkeypatch: pytest.MonkeyPatch) -> None:
-    """pyodbc asks the server for the types of a statement (SQLDescribeParam) where it finds a NULL without one."""
-    pyodbc, cursor = mock.Mock(SQL_WVARCHAR=-9), mock.Mock()  # it needs unixODBC, which may be missing
-    monkeypatch.setitem(sys.modules, "pyodbc", pyodbc)
-    sqlserver._type_nulls(None, cursor, "EXEC dms.p ?, ?", ("a", None), None, False)
-    cursor.setinputsizes.assert_called_once_with([None, (pyodbc.SQL_WVARCHAR, 0, 0)])
-    cursor.reset_mock()
-    sqlserver._type_nulls(None, cursor, "EXEC dms.p ?", ("a",), None, False)
-    cursor.setinputsizes.assert_not_called()
+@pytest.mark.parametrize(
+    ("statement", "parameters", "written", "left"),
+    [
+        ("EXEC dms.p ?, ?", ("a", None), "EXEC dms.p ?, NULL", ("a",)),
+        ("EXEC dms.p ?, ?", (None, None), "EXEC dms.p NULL, NULL", ()),
+        ("EXEC dms.p ?", ("a",), "EXEC dms.p ?", ("a",)),
+        (
+            "-- ?\nSELECT N'it''s ?', [a?b], \"?\" /* ?\n? */, ?, ?",
+            (None, 1),
+            "-- ?\nSELECT N'it''s ?', [a?b], \"?\" /* ?\n? */, NULL, ?",
+            (1,),
+        ),
+    ],
+)
+def test_a_null_is_written_into_the_statement(
+    statement: str, parameters: tuple[object, ...], written: str, left: tuple[object, ...]
+) -> None:
+    """The drivers ask the server for the type of a parameter that has no value (SQLDescribeParam), each time."""
+    sent: list[tuple[str, tuple[object, ...]]] = []
+    engine = sa.create_engine("sqlite://")
+    sqlserver.write_nulls(engine)
+    sa.event.listen(engine, "before_cursor_execute", lambda *given: sent.append((given[2], given[3])))
+    with engine.connect() as connection, pytest.raises(exc.SQLAlchemyError):  # sqlite knows none of it
+        connection.exec_driver_sql(statement, parameters)
+    assert sent == [(written, left)]
