@@ -263,6 +263,9 @@ def _resolved(found: re.Match[str]) -> str:
     return f"REPLACE(REPLACE({pairs}, N'\\\"', {_QUOTE}), {_KEPT}, {_BACKSLASH})"
 
 
+# To it a CASE of nvarchar is a varchar, and a driver gets a question mark for what that cannot hold.
+_CHOICE = re.compile(r"CASE WHEN [^()\n]+ THEN \w+\.(?:DocumentJson|(?:Old|New)?KeyValues) END(?= AS)")
+
 shipped = sql.text_of
 
 
@@ -274,4 +277,5 @@ def text_of(engine: str, name: str) -> str:
     for old, new in EDITS.get(name, {}).items():
         assert old in text, f"{name} has no {old}"
         text = text.replace(old, new)
-    return _whole(STAND_INS.get(name, text))
+    text = _CHOICE.sub(lambda found: f"CAST({found[0]} AS nvarchar(max))", STAND_INS.get(name, text))
+    return _whole(text)
