@@ -1,8 +1,8 @@
 """What statements that run again and again read: as much as they do, however much there is, whatever the planner knows of it."""
 
 import json
-import time
 import re
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
