@@ -10,7 +10,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from typing import Any, cast
 from unittest import mock
 
 import pytest
@@ -59,6 +59,7 @@ class SqlServer:
             self._kept.enter_context(mock.patch("dmsjournal.schema.drift.COMPARED", babelfish.COMPARED))
             level = mock.patch.object(MSDialect, "get_default_isolation_level", return_value="READ COMMITTED")  # it does not tell
             self._kept.enter_context(level)
+            self._migrate_by_one_connection()
 
     @contextmanager
     def fresh_database(self) -> Iterator[str]:
@@ -120,6 +121,32 @@ class SqlServer:
         shared = mock.Mock(wraps=kept, dialect=kept.dialect, url=kept.url, dispose=dispose)
         sharing = mock.patch("dmsjournal.journal.engine_for", lambda asked: shared if asked == url else engine_for(asked))
         self._kept_database.enter_context(sharing)
+
+    def _migrate_by_one_connection(self) -> None:
+        """The parser of a stand-in is slow in each connection that is new to it, and a migration is many statements."""
+        from dmsjournal.database.connect import engine_for
+
+        kept, used = engine_for(self._url("master")), [""]
+        self._kept.callback(kept.dispose)
+
+        def use(connection: Any, database: str) -> None:
+            cursor = connection.cursor()
+            cursor.execute(f"USE [{database}]")
+            cursor.close()
+            connection.commit()
+
+        sa.event.listen(kept, "checkout", lambda connection, *_: use(connection, used[0]))
+        sa.event.listen(kept, "checkin", lambda connection, *_: connection and use(connection, "master"))
+        sa.event.listen(kept, "handle_error", _never_again)
+
+        def shared(url: str | sa.URL) -> sa.Engine:
+            made = sa.make_url(url)
+            if kept.url.set(database=made.database) != made or "master" in (made.database or "master"):
+                return engine_for(url)
+            used[0] = str(made.database)
+            return cast("sa.Engine", mock.Mock(wraps=kept, dialect=kept.dialect, url=made, dispose=lambda: None))
+
+        self._kept.enter_context(mock.patch("dmsjournal.schema.migrate.engine_for", shared))
 
     @contextmanager
     def connect(self, url: str) -> Iterator[sa.Connection]:
