@@ -303,6 +303,8 @@ class _Run:
             partial(self._ask, "schema/adopt_check_documents"),
             partial(self._ask, "schema/adopt_check_limits"),
         ]
+        if state.has_keys:
+            checks.append(partial(self._ask, "schema/adopt_check_keys"))
         if state.has_edges:
             checks.append(partial(self._ask, "schema/adopt_check_edges"))
         if state.has_cache:

@@ -1,5 +1,5 @@
 -- sql/sqlserver/queries/database/adopt_state.sql: how far an adoption is. Gives: has_documents, has_edges, has_cache, is_begun, has_versions (whether
--- dms.alembic_version is there, and ours), has_stamps, has_times, has_names, has_resource_key_id, has_resources.
+-- dms.alembic_version is there, and ours), has_stamps, has_times, has_names, has_keys, has_resource_key_id, has_resources.
 SELECT CASE WHEN OBJECT_ID(N'dms.Document') IS NULL THEN 0 ELSE 1 END AS has_documents,
        CASE WHEN OBJECT_ID(N'dms.ReferenceEdge') IS NULL THEN 0 ELSE 1 END AS has_edges,
        CASE WHEN OBJECT_ID(N'dms.DocumentCache') IS NULL THEN 0 ELSE 1 END AS has_cache,
@@ -16,4 +16,5 @@ SELECT CASE WHEN OBJECT_ID(N'dms.Document') IS NULL THEN 0 ELSE 1 END AS has_doc
        CASE WHEN COL_LENGTH(N'dms.Document', N'ContentLastModifiedAt') IS NULL OR COL_LENGTH(N'dms.Document', N'IdentityLastModifiedAt') IS NULL THEN 0 ELSE 1 END AS has_times,
        CASE WHEN COL_LENGTH(N'dms.Document', N'ProjectName') IS NULL OR COL_LENGTH(N'dms.Document', N'ResourceName') IS NULL
                  OR COL_LENGTH(N'dms.Document', N'ResourceVersion') IS NULL THEN 0 ELSE 1 END AS has_names,
+       CASE WHEN COL_LENGTH(N'dms.Document', N'KeyValues') IS NULL THEN 0 ELSE 1 END AS has_keys,
        CASE WHEN COL_LENGTH(N'dms.Document', N'ResourceKeyId') IS NULL THEN 0 ELSE 1 END AS has_resource_key_id;
