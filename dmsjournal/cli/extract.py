@@ -215,9 +215,10 @@ def _dry_run(
 
 @app.command()
 def apply(
-    output: Annotated[str, typer.Argument(metavar="OUTPUT", help="Folder of the runs.")],
-    table: Annotated[str, typer.Argument(metavar="TABLE", help="Folder of the table; made by the first run.")],
-    format_: Annotated[str, typer.Option("--format", metavar="FORMAT", help="parquet or delta.")] = "parquet",
+    output: Annotated[str, typer.Argument(metavar="OUTPUT", help="Folder of the runs, or a lake's table of changes.")],
+    table: Annotated[str, typer.Argument(metavar="TABLE", help="Where the table is; made by the first run.")],
+    format_: Annotated[str, typer.Option("--format", metavar="FORMAT", help="parquet: a folder; delta: in any store.")] = "parquet",
+    by_resource: Annotated[bool, typer.Option("--by-resource", help="With delta: a table for each resource, below TABLE.")] = False,
     through: Annotated[
         int | None, typer.Option(metavar="VERSION", help="Only runs that end at or below it.", show_default="all runs")
     ] = None,
@@ -235,7 +236,8 @@ def apply(
 ) -> None:
     """Fold extracted runs into a table of the current state. The table changes in one step.
 
-    Runs that it has already are passed over; one that is missing is named.
+    OUTPUT is what extract has written: a folder of runs, or a Delta table of changes. TABLE is a folder, or with --format delta
+    also s3a://, gs://, abfss:// or hdfs://. Runs that it has already are passed over; one that is missing is named.
 
     Example: dmsjournal apply /data/changes /data/documents --verify
     """
@@ -246,11 +248,24 @@ def apply(
 
     began = time.monotonic()
     kind = checked_format(format_)
-    session = _session("dmsjournal apply", url, master, jar, conf_of(conf))
+    settings = conf_of(conf)
+    session = _session("dmsjournal apply", url, master, jar, settings)
     with logged(verbose), sigterm_ends_it(), _bar() as progress:
-        applied = run(output, table, session, format=kind, through=through, replace=replace, dry_run=dry_run, progress=progress)
+        applied = run(
+            output,
+            table,
+            session,
+            format=kind,
+            by_resource=by_resource,
+            conf=settings,
+            through=through,
+            replace=replace,
+            dry_run=dry_run,
+            url=url if verify else None,
+            progress=progress,
+        )
     if dry_run:
-        print_items(({"run": each.folder.name} for each in applied.runs), json, False)
+        print_items(({"run": each.name} for each in applied.runs), json, False)
         return
     told = {"version": applied.version, "runs": len(applied.runs)}
     _print_made(told | ({"seconds": round(time.monotonic() - began, 3)} if json else {}), json)
@@ -258,7 +273,7 @@ def apply(
         from dmsjournal.spark.compare import compare
 
         with logged(verbose), sigterm_ends_it(), _bar() as progress:
-            found = compare(url, output, table, session, format=kind, progress=progress)
+            found = compare(url, output, table, session, format=kind, by_resource=by_resource, conf=settings, progress=progress)
         _print(found, json)
         if found.differences:
             raise typer.Exit(DIFFERS)

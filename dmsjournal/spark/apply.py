@@ -1,4 +1,4 @@
-"""Applying: the runs of an extract, folded in their order into a table of the current state.
+"""Applying: what extracts have read, folded in their order into a table of the current state.
 
 A table knows up to which version it has come, so a run that was applied changes nothing a second time, and one that is missing is
 named. Source: docs/how-it-works.md, Applying.
@@ -7,34 +7,33 @@ named. Source: docs/how-it-works.md, Applying.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
+import sqlalchemy as sa
+from pyspark.sql import SparkSession
 
-from dmsjournal.errors import InvalidRequest
+from dmsjournal.errors import CheckpointExpired, InvalidRequest, UnsupportedCapability
+from dmsjournal.journal import connect
 from dmsjournal.model.windows import checked_version
-from dmsjournal.spark import parquet
-from dmsjournal.spark.fold import ORDER
 from dmsjournal.spark.folders import folder_of
+from dmsjournal.spark.inputs import Input, Step, input_of
 from dmsjournal.spark.jobs import Progress, watched
-from dmsjournal.spark.manifests import Manifest, OutputSettings, OutputState
-from dmsjournal.spark.runs import Output, Run
+from dmsjournal.spark.manifests import OutputState
+from dmsjournal.spark.stores import store_of
 from dmsjournal.spark.tables import ParquetTable, Table
-from dmsjournal.util.files import locked
 
 Format = Literal["parquet", "delta"]
 
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """How far a table has come, and the runs that were folded into it just now, the earliest first."""
+    """How far a table has come, and the runs or windows that were folded into it just now, the earliest first."""
 
     version: int
-    runs: Sequence[Run]
+    runs: Sequence[Step]
 
 
 def apply(
@@ -43,43 +42,43 @@ def apply(
     session: Callable[[], SparkSession],
     *,
     format: Format = "parquet",
+    by_resource: bool = False,
+    conf: Mapping[str, str] | None = None,
     through: int | None = None,
     replace: bool = False,
     dry_run: bool = False,
+    url: str | sa.URL | None = None,
     progress: Progress | None = None,
 ) -> Applied:
-    """Folds the runs of an output that a table does not have yet into it, in one step, and says which they are.
+    """Folds the runs of a folder, or the windows of a lake's table of changes, that a table does not have yet into it, in one step.
 
-    `through`: only runs that end at or below this version. `replace`: the table may be of another output; it begins anew. `dry_run`
-    folds nothing. `session` is called where there is something to fold. Raises InvalidRequest, also for a run that is missing,
-    and Unavailable: another run works on the table, or Spark went away; safe to run again. Source: docs/how-it-works.md, Applying.
+    `format` delta: the table is in any store, and `by_resource` a table for each resource. `conf`: Spark's settings, of which those
+    for stores are heeded. `through`: only what ends at or below this version. `replace`: the table may be of another output; it
+    begins anew. `dry_run` folds nothing. `url`: the database, whose history must lead to the output and to the table. `session` is
+    called where there is something to fold. Raises InvalidRequest, also for a run that is missing; HistoryDiverged, with `url`;
+    UnsupportedCapability; and Unavailable: another run has changed the table, or the store, the database or Spark went away.
+    Then it is safe to run it again. Source: docs/how-it-works.md, Applying.
     """
     if through is not None:
         checked_version("through", through)
-    kept, folder = Output(folder_of("output", output)), folder_of("table", table)
-    settings = kept.settings()
-    if settings is None:
-        raise InvalidRequest("output", str(kept.folder), "nothing was extracted into it: run dmsjournal extract first")
-    target = table_in(folder, format)
-    state = target.state()
-    with locked(folder):
-        target.sweep()
+    target, kept = table_in(table, format, by_resource=by_resource, conf=conf), input_of(output, conf)
+    with target.alone():
         state = target.state()
-        if state is not None and state.chain != settings.chain:
+        if state is not None and state.chain != kept.chain:
             if not replace:
-                raise InvalidRequest("table", str(folder), f"it is not of {kept.folder}: use `replace` to begin it anew from there")
+                raise InvalidRequest(
+                    "table", os.fspath(table), f"it is not of {kept.name}: use `replace` to begin it anew from there"
+                )
             state = None
-        runs = runs_after(kept, state, through)
+        runs = kept.after(None if state is None else state.version, through)
+        if url is not None:
+            _refuse_another_history(url, kept, runs, state)
         if not runs or dry_run:
             return Applied(state.version if state else 0, runs)
-        manifests = [run.manifest() for run in runs]
-        if state is None:
-            _refuse_without_beginning(kept, manifests[0])
-        afresh = state is None
         spark = session()
-        reached = OutputState(settings.chain, runs[-1].last, columns_of(settings))
+        reached = OutputState(kept.chain, kept.fingerprint(runs[-1]), kept.columns)
         with watched(spark, "folding", progress):
-            target.fold(spark, rows_of(spark, kept, settings, runs), reached, afresh)
+            target.fold(spark, kept.rows(spark, runs), reached, state is None)
         return Applied(reached.version, runs)
 
 
@@ -92,61 +91,29 @@ def checked_format(format: str) -> Format:
     raise InvalidRequest("format", format, "it is parquet or delta")
 
 
-def table_in(folder: Path, format: Format) -> Table:
-    """The table in a folder. Raises UnsupportedCapability where the package for its format is missing."""
+def table_in(
+    table: str | os.PathLike[str], format: Format, *, by_resource: bool = False, conf: Mapping[str, str] | None = None
+) -> Table:
+    """The table that a path or a URL names. Raises InvalidRequest; UnsupportedCapability where the package for it is missing."""
     if checked_format(format) == "parquet":
-        return ParquetTable(folder)
-    from dmsjournal.spark.delta import DeltaTable
+        if by_resource:
+            raise InvalidRequest(
+                "by_resource", True, "a Parquet table has a folder for each resource: add `format` delta", others=["format"]
+            )
+        try:
+            return ParquetTable(folder_of("table", table))
+        except UnsupportedCapability as error:
+            raise UnsupportedCapability(f"a Parquet table at {os.fspath(table)}", "add --format delta, or name a folder") from error
+    store = store_of("table", table, conf)
+    from dmsjournal.spark.delta_by_resource import DeltaByResource
+    from dmsjournal.spark.delta_documents import DeltaDocuments
 
-    return DeltaTable(folder)
-
-
-def runs_after(kept: Output, state: OutputState | None, through: int | None) -> Sequence[Run]:
-    """The runs that a table lacks, the earliest first. Raises InvalidRequest, naming a window that is missing among them."""
-    runs = [run for run in kept.runs() if state is None or run.last > state.version]
-    checkpoint = kept.checkpoint()
-    expected = state.version + 1 if state is not None else runs[0].first if runs else 0
-    for run in runs:
-        if run.first != expected:
-            raise _missing(kept, expected, run.first - 1)
-        expected = run.last + 1
-    if checkpoint is not None and expected <= checkpoint.version and (through is None or through >= checkpoint.version):
-        raise _missing(kept, expected, checkpoint.version)
-    return [run for run in runs if through is None or run.last <= through]
+    return DeltaByResource(store) if by_resource else DeltaDocuments(store)
 
 
-def _missing(kept: Output, first: int, last: int) -> InvalidRequest:
-    return InvalidRequest(
-        "window", f"{first}-{last}", f"it is missing in {kept.folder}: bring its run back, or extract in full anew"
-    )
-
-
-def _refuse_without_beginning(kept: Output, first: Manifest) -> None:
-    if first.kind != "full" and first.first > 1:
-        raise InvalidRequest(
-            "output", str(kept.folder), f"it begins with the {first}: a table needs all that was before, so extract in full"
-        )
-
-
-def columns_of(settings: OutputSettings) -> dict[str, str]:
-    """The columns of a table, and Spark's names for their types."""
-    columns = {
-        "change_version": "bigint",
-        "committed_at": "timestamp",
-        "resource_key_id": "smallint",
-        "document_id": "bigint",
-        "document_uuid": "string",
-        "key_values": "string",
-    }
-    asked = {"body": "string"} if settings.body else {}
-    derived = {"etag": "string", "last_modified": "timestamp"} if settings.etag else {}
-    return columns | asked | derived | {"resource": "string"}
-
-
-def rows_of(spark: SparkSession, kept: Output, settings: OutputSettings, runs: Sequence[Run]) -> DataFrame:
-    """The rows of some runs, with their run's place in the chain as ORDER."""
-    state = columns_of(settings)
-    state["_commit_version"], state["_commit_timestamp"] = state.pop("change_version"), state.pop("committed_at")
-    columns = {"_change_type": "string", "old_key_values": "string"} | state | {"run": "string"}
-    rows = parquet.read(spark, columns, *(run.folder for run in runs), base=kept.folder)
-    return rows.withColumn(ORDER, F.substring("run", 1, 19).cast("bigint"))
+def _refuse_another_history(url: str | sa.URL, kept: Input, runs: Sequence[Step], state: OutputState | None) -> None:
+    """Raises HistoryDiverged where what is in the table, or is to be folded into it, is not of the database's history."""
+    with connect(url) as db:
+        for at in [*([state.fingerprint] if state else []), *([kept.fingerprint(runs[-1])] if runs else [])]:
+            with suppress(CheckpointExpired):  # it is not read from there
+                db.check_history(at)

@@ -7,7 +7,7 @@ changed since is left out on both sides, and the rest must be equal. Source: doc
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -15,16 +15,13 @@ import sqlalchemy as sa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from dmsjournal.database.fingerprints import Fingerprint
 from dmsjournal.errors import InvalidRequest
 from dmsjournal.journal import connect
 from dmsjournal.model.windows import Window
 from dmsjournal.spark.apply import Format, table_in
 from dmsjournal.spark.dataframes import read
-from dmsjournal.spark.folders import folder_of
+from dmsjournal.spark.inputs import Input, input_of
 from dmsjournal.spark.jobs import Progress, watched
-from dmsjournal.spark.manifests import OutputSettings, OutputState
-from dmsjournal.spark.runs import Output
 
 _COMPARED = ("document_id", "document_uuid", "resource", "change_version", "key_values", "body", "etag")
 
@@ -62,6 +59,8 @@ def compare(
     session: Callable[[], SparkSession],
     *,
     format: Format = "parquet",
+    by_resource: bool = False,
+    conf: Mapping[str, str] | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
     """Compares ids, uuids, resources, versions, key values, bodies and etags, as far as the table has them, with the database.
@@ -69,19 +68,19 @@ def compare(
     Raises InvalidRequest; HistoryDiverged where the database's history does not lead to the table; CheckpointExpired where it is
     not kept any more what changed since; Unavailable. Source: docs/how-it-works.md, Applying.
     """
-    kept, target = Output(folder_of("output", output)), table_in(folder_of("table", table), format)
-    settings, state = kept.settings(), target.state()
-    if settings is None or state is None or settings.chain != state.chain:
-        raise InvalidRequest("table", os.fspath(table), f"it is not made of {kept.folder}: apply that first")
+    kept, target = input_of(output, conf), table_in(table, format, by_resource=by_resource, conf=conf)
+    state = target.state()
+    if state is None or kept.chain != state.chain:
+        raise InvalidRequest("table", os.fspath(table), f"it is not made of {kept.name}: apply that first")
     with connect(url) as db:
-        db.check_history(_fingerprint(kept, state))
+        db.check_history(state.fingerprint)
     spark = session()
     with (
         watched(spark, "comparing", progress),
-        _database(spark, url, settings, state.version) as theirs,
-        read(spark, url, settings.chosen, Window(min=state.version + 1)) as later,
+        _database(spark, url, kept, state.version) as theirs,
+        read(spark, url, kept.chosen, Window(min=state.version + 1)) as later,
     ):
-        ours = _hashed(target.read(spark), settings)
+        ours = _hashed(target.read(spark))
         since = later.since(state.version).persist()
         found, expected = (_sums(each.join(since, "document_id", "left_anti")) for each in (ours, theirs))
         since.unpersist()
@@ -96,15 +95,15 @@ def compare(
 
 
 @contextmanager
-def _database(spark: SparkSession, url: str | sa.URL, settings: OutputSettings, version: int) -> Iterator[DataFrame]:
+def _database(spark: SparkSession, url: str | sa.URL, kept: Input, version: int) -> Iterator[DataFrame]:
     """The documents of the database that have not changed after a version, hashed; read by the time the block begins.
 
     So what changes meanwhile has changed since, if that is looked up in the block.
     """
-    with read(spark, url, settings.chosen, full=True) as reading:
-        documents = reading.changes(body=settings.body, derived=settings.etag)
-        kept = documents.where(F.col("change_version") <= version).withColumn("resource", reading.resource())
-        found = _hashed(kept, settings).persist()
+    with read(spark, url, kept.chosen, full=True) as reading:
+        documents = reading.changes(body=kept.body, derived=kept.etag)
+        unchanged = documents.where(F.col("change_version") <= version).withColumn("resource", reading.resource())
+        found = _hashed(unchanged).persist()
         found.count()
     try:
         yield found
@@ -112,7 +111,7 @@ def _database(spark: SparkSession, url: str | sa.URL, settings: OutputSettings, 
         found.unpersist()
 
 
-def _hashed(documents: DataFrame, settings: OutputSettings) -> DataFrame:
+def _hashed(documents: DataFrame) -> DataFrame:
     columns = [name for name in _COMPARED if name in documents.columns]
     shown = [F.coalesce(F.col(name).cast("string"), F.lit("\0")) for name in columns]  # a hash passes over nulls
     return documents.select("document_id", "resource", F.xxhash64(*shown).alias("hash"))
@@ -121,14 +120,3 @@ def _hashed(documents: DataFrame, settings: OutputSettings) -> DataFrame:
 def _sums(documents: DataFrame) -> dict[str, Sum]:
     found = documents.groupBy("resource").agg(F.count("*"), F.sum(F.col("hash").cast("decimal(38, 0)"))).collect()
     return {row[0]: Sum(row[1], int(row[2])) for row in found}
-
-
-def _fingerprint(kept: Output, state: OutputState) -> Fingerprint:
-    """What the table's version remembers of the database's history."""
-    checkpoint = kept.checkpoint()
-    if checkpoint is not None and checkpoint.version == state.version:
-        return checkpoint.fingerprint
-    for run in kept.runs():
-        if run.last == state.version:
-            return run.manifest().fingerprint
-    raise InvalidRequest("version", state.version, f"the run that ends there is missing in {kept.folder}: apply newer ones first")

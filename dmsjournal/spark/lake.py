@@ -12,7 +12,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Literal
-from uuid import uuid4
 
 import pyarrow as pa
 import sqlalchemy as sa
@@ -114,10 +113,10 @@ def extract_to_lake(
             if state is not None:
                 with suppress(CheckpointExpired):  # a prune may have come this far since
                     db.check_history(state.fingerprint)  # the database was not replaced while it was read
-            reached = LakeState(settings, work.first, db.fingerprint(reading.plan.last))
+            begins = work.first if state is None else state.begins
+            reached = LakeState(settings, work.first, db.fingerprint(reading.plan.last), begins)
             told = {
                 "tool": f"dmsjournal {VERSION}",
-                "attempt": uuid4().hex,
                 "kind": work.kind,
                 "first": work.first,
                 "last": reached.version,
@@ -215,7 +214,7 @@ def counted(files: Sequence[DataFile]) -> dict[str, Counts]:
 def schema_of(settings: LakeSettings) -> pa.Schema:
     """The columns of a table of changes."""
     time = pa.timestamp("us", tz="UTC")
-    columns = [("_change_type", pa.string()), ("_commit_version", pa.int64()), ("_commit_timestamp", time)]
+    columns = [("_change_type", pa.string()), ("_commit_version", pa.int64()), ("_commit_timestamp", time), ("_window", pa.int64())]
     columns += [("project", pa.string()), ("resource", pa.string()), ("document_id", pa.int64()), ("document_uuid", pa.string())]
     columns += [("key_values", pa.string()), ("new_key_values", pa.string())]
     columns += [("body", pa.string())] * settings.body
@@ -247,6 +246,7 @@ def _typed(reading: Reading, frame: DataFrame, change_type: str, settings: LakeS
         "_change_type": F.lit(change_type),
         "_commit_version": F.col("change_version"),
         "_commit_timestamp": F.col("committed_at"),
+        "_window": F.lit(reading.plan.last).cast("bigint"),
         "project": reading.project(),
         "resource": reading.resource(),
     } | {name: F.col(source) for name, source in keys.items()}

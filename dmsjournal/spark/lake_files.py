@@ -1,4 +1,5 @@
-"""Rows as Parquet files of a lake's table: tasks write them under names that no other attempt has, and tell the driver of them.
+"""Parquet files of a lake's tables: tasks write rows under names that no other attempt has, and tell the driver of them; tasks read
+the files that a commit names. Both reach the store through the package deltalake, so Spark needs no jar for it.
 
 Nothing shows before the driver commits them. No commit names what a failed attempt has written: a vacuum of the table takes
 it away. Source: docs/how-it-works.md, Lakes.
@@ -8,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -18,7 +19,7 @@ from uuid import uuid4
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
 from dmsjournal.errors import Unavailable
 from dmsjournal.spark.stores import Store
@@ -26,8 +27,30 @@ from dmsjournal.spark.stores import Store
 _GROUP = 32 * 2**20  # bytes in memory that become one row group
 _HELD = 4 * _GROUP  # bytes in memory in all, of a task that writes several files
 _SETTINGS = {"spark.sql.execution.arrow.maxRecordsPerBatch": "4096", "spark.sql.adaptive.enabled": "true"}
+_LEAST, _LOT = 8 * 2**20, 128 * 2**20  # bytes of files that one task reads, about
+_ROWS = 8_192  # of a batch that is read
 _TOLD = pa.schema([("told", pa.string())])
-_STATISTICS = ("_change_type", "_commit_version", "_commit_timestamp", "resource", "document_id", "change_version", "committed_at")
+_STATISTICS = (
+    "_change_type",
+    "_commit_version",
+    "_commit_timestamp",
+    "_window",
+    "resource",
+    "document_id",
+    "change_version",
+    "committed_at",
+)
+
+
+@dataclass(frozen=True)
+class StoredFile:
+    """A file that a table has now: its path in the table, the values of its columns of partitions, bytes, and the highest values of
+    columns, as far as its statistics tell them."""
+
+    path: str
+    partition: dict[str, str]
+    size: int
+    highest: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -43,10 +66,20 @@ class DataFile:
     statistics: dict[str, Any]
 
 
-def write(frame: DataFrame, store: Store, schema: pa.Schema, *, by: str | None, kind: str | None, size: int) -> list[DataFile]:
+def write(
+    frame: DataFrame,
+    store: Store,
+    schema: pa.Schema,
+    *,
+    by: str | None,
+    kind: str | None,
+    size: int,
+    folders: Callable[[str], str] | None = None,
+) -> list[DataFile]:
     """Writes the rows of a frame, each file with rows of one value of the column `by`, or with any; of about `size` bytes.
 
-    `kind`: the column by whose values the rows are counted. Raises Unavailable where this process does not find the files.
+    `kind`: the column by whose values the rows are counted. `folders`: into which folder of the store a value's files go; they keep
+    the column then, which is none of partitions. Raises Unavailable where this process does not find the files.
     """
     spark = frame.sparkSession
     # Where a frame asks Spark to balance its tasks, each gets about a file; its rows are larger there than in Parquet.
@@ -54,7 +87,7 @@ def write(frame: DataFrame, store: Store, schema: pa.Schema, *, by: str | None, 
     before = {name: spark.conf.get(name, None) for name in settings}
     if store.folder is not None:
         store.folder.mkdir(parents=True, exist_ok=True)
-    task = _Task(store, schema, by, kind, size)
+    task = _WriteTask(store, schema, by, kind, size, folders)
     try:
         for name, value in settings.items():
             spark.conf.set(name, value)
@@ -65,6 +98,54 @@ def write(frame: DataFrame, store: Store, schema: pa.Schema, *, by: str | None, 
     files = [DataFile(**json.loads(each)) for each in told]
     _refuse_unseen(store, files)
     return files
+
+
+def read(
+    spark: SparkSession, store: Store, schema: pa.Schema, files: Sequence[StoredFile], above: tuple[str, int] | None = None
+) -> DataFrame:
+    """The rows of files that a commit names. `above`: only those with a higher value in a column."""
+    lots = _lots(files, spark.sparkContext.defaultParallelism)
+    if not lots:
+        return spark.createDataFrame([], _ddl(schema))
+    task = _ReadTask(store, schema, lots, above)
+    return spark.range(0, len(lots), 1, len(lots)).mapInArrow(task, _ddl(schema))
+
+
+def column(there: Any, file: StoredFile, name: str) -> list[Any]:
+    """The values of a column of a small file."""
+    with there.open_input_file(file.path) as opened, pq.ParquetFile(opened) as read_:
+        values: list[Any] = read_.read(columns=[name])[name].to_pylist()
+    return values
+
+
+def write_rows(rows: pa.Table, store: Store) -> DataFile:
+    """Writes a few rows from this process."""
+    if store.folder is not None:
+        store.folder.mkdir(parents=True, exist_ok=True)
+    file = _File(store.files(), "", None, rows.schema, None)
+    file.add(rows)
+    file.close()
+    return DataFile(**file.told())
+
+
+def _lots(files: Sequence[StoredFile], tasks: int) -> list[list[tuple[str, dict[str, str]]]]:
+    """The files of each task: few large ones or many small ones, and as many tasks as can run at once, where there is enough."""
+    enough = max(_LEAST, min(_LOT, sum(file.size for file in files) // tasks))
+    lots: list[list[tuple[str, dict[str, str]]]] = []
+    room = 0
+    for file in sorted(files, key=lambda each: (-each.size, each.path)):
+        if room <= 0:
+            lots.append([])
+            room = enough
+        lots[-1].append((file.path, file.partition))
+        room -= max(file.size, _LOT // 1000)  # an open costs something, too
+    return lots
+
+
+def _ddl(schema: pa.Schema) -> str:
+    """A schema as Spark reads it. To a session of TIMESTAMP_NTZ the word timestamp is another type."""
+    types = {"int64": "bigint", "int16": "smallint", "string": "string"}
+    return ", ".join(f"{field.name} {types.get(str(field.type), 'timestamp_ltz')}" for field in schema)
 
 
 def remove(store: Store, files: Sequence[DataFile]) -> None:
@@ -86,11 +167,40 @@ def _refuse_unseen(store: Store, files: Sequence[DataFile]) -> None:
             raise Unavailable(f"Spark has written {file.path}, and {folder} lacks it", "name a folder that all workers share")
 
 
-class _Task:
-    """What a task does with its rows. It goes to the executors, which have Python and this package."""
+class _ReadTask:
+    """What a task does that reads its lot of files. It goes to the executors, which have Python and this package."""
 
-    def __init__(self, store: Store, schema: pa.Schema, by: str | None, kind: str | None, size: int) -> None:
-        self._store, self._schema, self._by, self._kind, self._size = store, schema, by, kind, size
+    def __init__(
+        self, store: Store, schema: pa.Schema, lots: list[list[tuple[str, dict[str, str]]]], above: tuple[str, int] | None
+    ) -> None:
+        self._store, self._schema, self._lots, self._above = store, schema, lots, above
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        there = self._store.files()
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                for path, partition in self._lots[number]:
+                    yield from self._read(there, path, partition)
+
+    def _read(self, there: Any, path: str, partition: Mapping[str, str]) -> Iterator[pa.RecordBatch]:
+        with there.open_input_file(path) as opened, pq.ParquetFile(opened) as file:
+            names = [name for name in self._schema.names if name not in partition]
+            for rows in file.iter_batches(batch_size=_ROWS, columns=names):
+                table = pa.Table.from_batches([rows])
+                if self._above is not None:
+                    table = table.filter(pc.greater(table[self._above[0]], self._above[1]))
+                for name, value in partition.items():
+                    table = table.append_column(name, pa.array([value] * table.num_rows, pa.string()))
+                yield from table.select(self._schema.names).cast(self._schema).combine_chunks().to_batches()
+
+
+class _WriteTask:
+    """What a task does with its rows, as _ReadTask."""
+
+    def __init__(
+        self, store: Store, schema: pa.Schema, by: str | None, kind: str | None, size: int, folders: Callable[[str], str] | None
+    ) -> None:
+        self._store, self._schema, self._by, self._kind, self._size, self._folders = store, schema, by, kind, size, folders
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         open_files: dict[str | None, _File] = {}
@@ -100,7 +210,7 @@ class _Task:
             for batch in batches:
                 for value, rows in self._parts(batch):
                     if value not in open_files:
-                        open_files[value] = _File(there, value, self._written(), self._kind)
+                        open_files[value] = _File(there, self._folder(value), value, self._written(), self._kind)
                     file = open_files[value]
                     file.add(rows)
                     if file.written >= self._size:
@@ -118,8 +228,11 @@ class _Task:
         if done:
             yield pa.record_batch({"told": [json.dumps(file.told()) for file in done]}, schema=_TOLD)
 
+    def _folder(self, value: str | None) -> str:
+        return "" if self._folders is None else f"{self._folders(str(value))}/"
+
     def _written(self) -> pa.Schema:
-        return pa.schema([field for field in self._schema if field.name != self._by])
+        return pa.schema([field for field in self._schema if field.name != self._by or self._folders is not None])
 
     def _parts(self, batch: pa.RecordBatch) -> Iterator[tuple[str | None, pa.Table]]:
         """The rows of a batch by their value of the column of partitions."""
@@ -127,7 +240,8 @@ class _Task:
         if self._by is None:
             yield None, rows
             return
-        values, rows = rows[self._by], rows.drop_columns([self._by])
+        values = rows[self._by]
+        rows = rows if self._folders is not None else rows.drop_columns([self._by])
         for value in pc.unique(values):
             yield value.as_py(), rows.filter(pc.equal(values, value))
 
@@ -135,9 +249,9 @@ class _Task:
 class _File:
     """A file that a task writes, with what is still in memory of it."""
 
-    def __init__(self, there: Any, partition: str | None, schema: pa.Schema, kind: str | None) -> None:
+    def __init__(self, there: Any, folder: str, partition: str | None, schema: pa.Schema, kind: str | None) -> None:
         self._there, self._partition, self._kind = there, partition, kind
-        self.path = f"part-{uuid4()}.zstd.parquet"
+        self.path = f"{folder}part-{uuid4()}.zstd.parquet"
         self._stream = there.open_output_stream(self.path)
         self._writer = pq.ParquetWriter(self._stream, schema, compression="zstd")
         self._lots: list[pa.Table] = []

@@ -100,12 +100,20 @@ class ExtractCheckpoint(msgspec.Struct, frozen=True):
 
 
 class OutputState(msgspec.Struct, frozen=True):
-    """How far a table of current state has come: `version`, inclusive, in the runs of a chain. `columns`: Spark's types by name."""
+    """How far a table of current state has come in the runs of a chain: everything up to the fingerprint's version, inclusive.
+
+    `columns`: Spark's types by name.
+    """
 
     chain: str
-    version: int
+    fingerprint: Fingerprint
     columns: dict[str, str]
     format: int = FORMAT
+
+    @property
+    def version(self) -> int:
+        """The last version that is in the table, inclusive."""
+        return self.fingerprint.version
 
 
 Stored = TypeVar("Stored", bound=msgspec.Struct)

@@ -40,6 +40,11 @@ class Run:
     first: int
     last: int
 
+    @property
+    def name(self) -> str:
+        """The folder's name."""
+        return self.folder.name
+
     def manifest(self) -> Manifest:
         """What it says of itself, whose files are there as they were written. Raises InvalidRequest, naming what is not."""
         found = manifests.read(self.folder / MANIFEST, Manifest)

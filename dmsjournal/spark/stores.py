@@ -57,6 +57,10 @@ class Store:
         """The folder of this machine that it is; None for another store."""
         return None if URL.match(self.uri) else Path(self.uri)
 
+    def under(self, path: str) -> Store:
+        """The place of a table below this one."""
+        return Store(f"{self.uri}/{path}", self.options)
+
     def files(self) -> pyarrow.fs.FileSystem:
         """Its files, by paths that are relative to it."""
         handler: Any = _handler()(self.uri, self.options)

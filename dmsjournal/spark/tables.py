@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Protocol
 from uuid import uuid4
@@ -22,11 +24,17 @@ from dmsjournal.errors import InvalidRequest
 from dmsjournal.spark import manifests, parquet
 from dmsjournal.spark.fold import folded
 from dmsjournal.spark.manifests import OutputState
-from dmsjournal.util.files import publish, sync
+from dmsjournal.util.files import locked, publish, sync
 
 
 class Table(Protocol):
-    """Where the current state is kept. Whoever changes it holds its folder's lock: durable.locked."""
+    """Where the current state is kept."""
+
+    def alone(self) -> AbstractContextManager[None]:
+        """Within it, no other run changes the table, or no other run's change goes unseen; what killed runs left is gone.
+
+        Raises Unavailable.
+        """
 
     def state(self) -> OutputState | None:
         """How far it has come; None where there is no table yet. Raises InvalidRequest where it is not ours."""
@@ -34,11 +42,11 @@ class Table(Protocol):
     def read(self, spark: SparkSession) -> DataFrame:
         """Its rows; only where there is a state."""
 
-    def sweep(self) -> None:
-        """Removes what killed runs left behind."""
-
     def fold(self, spark: SparkSession, rows: DataFrame, state: OutputState, afresh: bool) -> None:
-        """Folds rows of an extract into it, or into nothing where it begins `afresh`, and puts the state there in the same step."""
+        """Folds rows of an extract into it, or into nothing where it begins `afresh`, and puts the state there in the same step.
+
+        Raises Unavailable where another run has changed it since its state was read: then nothing of this one is in it.
+        """
 
 
 def _is_ours(name: str) -> bool:
@@ -51,6 +59,15 @@ class ParquetTable:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """See Table."""
+        self.state()  # what is not ours is told before a lock is put into it
+        with locked(self.folder):
+            for left in self.folder.glob("_generations/.making-*"):
+                shutil.rmtree(left, ignore_errors=True)
+            yield
 
     def state(self) -> OutputState | None:
         """See Table."""
@@ -87,11 +104,6 @@ class ParquetTable:
         finally:
             shutil.rmtree(making, ignore_errors=True)  # a disk may be full
         self._point_to(f"_generations/{name}")
-
-    def sweep(self) -> None:
-        """See Table."""
-        for left in self.folder.glob("_generations/.making-*"):
-            shutil.rmtree(left, ignore_errors=True)
 
     def _point_to(self, generation: str) -> None:
         current = self.folder / "current"

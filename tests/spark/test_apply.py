@@ -17,7 +17,7 @@ import dmsjournal as dj
 from dmsjournal.spark.apply import Applied, Format, apply
 from dmsjournal.spark.compare import Comparison, compare
 from dmsjournal.spark.extract import ExtractRequest, extract
-from dmsjournal.spark.fold import ORDER, folded
+from dmsjournal.spark.fold import OP, ORDER, folded, merged
 from dmsjournal.spark.runs import Output
 from dmsjournal.spark.tables import ParquetTable
 from tests.helpers import SCHOOL, SECTION, STUDENT, document, newest, write
@@ -259,6 +259,18 @@ def test_what_windows_say_of_a_document(spark: SparkSession) -> None:
     )  # fmt: skip
     columns = ("document_id", "document_uuid", "key_values", "change_version", "body")
     assert {tuple(row) for row in folded(None, frame).select(*columns).collect()} == expected
+    state: dict[int, tuple[Any, ...]] = {}
+    for order in (1, 2, 3):  # what a merge makes of it
+        for row in merged(frame.where(f"{ORDER} = {order}")).collect():
+            had = state.get(row.document_id)
+            if row[OP] in ("put", "gone") or (had is not None and had[1] == row.document_uuid):
+                assert row[OP] in ("put", "gone", "delete", "rekey")
+                state.pop(row.document_id, None)
+                if row[OP] == "put":
+                    state[row.document_id] = tuple(row[name] for name in columns)
+                elif row[OP] == "rekey" and had is not None:
+                    state[row.document_id] = (*had[:2], row.key_values, *had[3:])
+    assert {*state.values()} == expected
     table = None
     for order in (1, 2, 3):
         after = folded(table, frame.where(f"{ORDER} = {order}")).collect()
@@ -273,7 +285,7 @@ def test_a_table_knows_how_far_it_has_come(spark: SparkSession, history: str, tm
     change(history, random.Random(1), 10)
     last = chain.extract()
     assert chain.apply(through=last - 1).version == version
-    assert json.loads((chain.table / "current" / "_table.json").read_text())["version"] == version
+    assert json.loads((chain.table / "current" / "_table.json").read_text())["fingerprint"]["version"] == version
     assert chain.compare().differences == []
     assert [run.last for run in chain.apply().runs] == [last]
     assert table_of(chain.table) == state_of_database(history)

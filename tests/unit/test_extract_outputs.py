@@ -9,9 +9,9 @@ import pytest
 
 import dmsjournal as dj
 from dmsjournal.spark import manifests
-from dmsjournal.spark.apply import runs_after
 from dmsjournal.spark.folders import folder_of
-from dmsjournal.spark.manifests import Counts, ExtractCheckpoint, File, Manifest, OutputSettings, OutputState
+from dmsjournal.spark.inputs import runs_after
+from dmsjournal.spark.manifests import Counts, ExtractCheckpoint, File, Manifest, OutputSettings
 from dmsjournal.spark.runs import Output, Run
 from dmsjournal.util.files import locked, write_whole
 
@@ -178,18 +178,17 @@ def test_a_run_that_lost_a_file_or_was_renamed_is_refused(output: Output) -> Non
 def test_a_missing_window_is_named(output: Output) -> None:
     runs = [finish(output, first, last) for first, last in [(0, 5), (6, 9), (10, 20), (21, 21)]]
     output.move_checkpoint(CHAIN, dj.Fingerprint(21))
-    at = OutputState(CHAIN, 5, {})
     assert runs_after(output, None, None) == runs
-    assert runs_after(output, at, None) == runs[1:]
-    assert runs_after(output, at, 19) == [runs[1]]
-    assert runs_after(output, OutputState(CHAIN, 21, {}), None) == []
+    assert runs_after(output, 5, None) == runs[1:]
+    assert runs_after(output, 5, 19) == [runs[1]]
+    assert runs_after(output, 21, None) == []
     runs[1].folder.rename(output.folder / ".away")
     with pytest.raises(dj.InvalidRequest, match="window = '6-9': it is missing"):
-        runs_after(output, at, None)
+        runs_after(output, 5, None)
     runs[3].folder.rename(output.folder / ".away too")
     with pytest.raises(dj.InvalidRequest, match="window = '21-21': it is missing"):  # the checkpoint tells
-        runs_after(output, OutputState(CHAIN, 9, {}), None)
-    assert runs_after(output, OutputState(CHAIN, 9, {}), 20) == [runs[2]]
+        runs_after(output, 9, None)
+    assert runs_after(output, 9, 20) == [runs[2]]
 
 
 def test_a_planted_link_leads_to_no_removal(tmp_path: Path) -> None:
