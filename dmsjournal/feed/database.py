@@ -16,7 +16,6 @@ from dmsjournal.database.history import LastEvent, has_diverged
 from dmsjournal.database.resource_ids import ResourceIds
 from dmsjournal.database.session import Session
 from dmsjournal.errors import CheckpointExpired, HistoryDiverged, InvalidRequest, UnsupportedCapability
-from dmsjournal.feed import times
 from dmsjournal.feed.additions import Additions, read_additions
 from dmsjournal.feed.capabilities import FeedCapabilities
 from dmsjournal.feed.effects import read_effects
@@ -30,7 +29,7 @@ from dmsjournal.feed.starts import AfterVersion, AtTime, FromToken, Now
 from dmsjournal.feed.tokens import Belonging, cursor_of
 from dmsjournal.model.resources import ResourceKey
 from dmsjournal.model.windows import HIGHEST_ID, LOWEST_ID, MAX_VERSION, Cursor
-from dmsjournal.read import contexts, images
+from dmsjournal.read import contexts, images, times
 from dmsjournal.read.images import Event
 from dmsjournal.read.room import Room
 from dmsjournal.util.times import microseconds, time_of

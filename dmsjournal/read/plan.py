@@ -16,7 +16,7 @@ from typing import NamedTuple
 from dmsjournal.database.session import Session
 from dmsjournal.errors import InvalidRequest
 from dmsjournal.model.resources import ResourceKey
-from dmsjournal.model.windows import MAX_VERSION, checked_size
+from dmsjournal.model.windows import HIGHEST_ID, LOWEST_ID, MAX_VERSION, checked_size
 from dmsjournal.read.density import CROWD_STEP, Marks, Mass, Range, density, marks
 
 EVENTS_PER_PART = 250_000  # where nothing else is asked for
@@ -194,13 +194,18 @@ def plan_snapshot(
     horizon: int,
     documents_per_part: int | None = None,
     parts: int | None = None,
+    after_id: int | None = None,
+    through_id: int | None = None,
 ) -> SnapshotPlan:
-    """The plan of resources in full; see Journal.plan_snapshot."""
+    """The plan of resources in full, or of a range of ids (exclusive, inclusive); see Journal.plan_snapshot."""
     ids = sorted(resources.values())
-    ends = equal_parts(
-        session, "read/plan_documents", ids, 1 if parts else documents_per_part or EVENTS_PER_PART, parts or MOST_PARTS
-    )
-    between: list[int | None] = [None, *(end for end, _ in ends[:-1]), None]
+    size = 1 if parts else documents_per_part or EVENTS_PER_PART
+    bounds = {
+        "from_id": LOWEST_ID if after_id is None else after_id + 1,
+        "through_id": HIGHEST_ID if through_id is None else through_id,
+    }
+    ends = equal_parts(session, "read/plan_documents", ids, size, parts or MOST_PARTS, **bounds)
+    between: list[int | None] = [after_id, *(end for end, _ in ends[:-1]), through_id]
     sizes = [rows for _, rows in ends] or [0]
     ranges = [DocumentRange(after, through, rows) for (after, through), rows in zip(pairwise(between), sizes, strict=True)]
     return SnapshotPlan(resources, is_everything, horizon, ranges)

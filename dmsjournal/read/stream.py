@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Generator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
-from datetime import UTC
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
 from typing import Any
 
 import sqlalchemy as sa
@@ -21,9 +21,10 @@ from dmsjournal.database.session import Session
 from dmsjournal.errors import CheckpointExpired, HistoryDiverged, InvalidRequest
 from dmsjournal.model.resources import ResourceKey
 from dmsjournal.model.windows import HIGHEST_ID, LOWEST_ID, Window, checked_version
+from dmsjournal.read import times
 from dmsjournal.read.density import Mass, Range, density
 from dmsjournal.read.pages import refuse_expired
-from dmsjournal.read.plan import SubWindow, plan_changes
+from dmsjournal.read.plan import SubWindow, plan_changes, plan_snapshot
 from dmsjournal.util.iteration import raises_again
 
 KEY_CHANGE, UPSERT, DELETE = "key_change", "upsert", "delete"
@@ -41,25 +42,38 @@ _JOURNALS = {
 }
 
 
+_NOTHING = LOWEST_ID - 1  # the `documents` of a snapshot of which nothing was read
+
+
 @dataclass(frozen=True, slots=True)
 class Offset:
     """Everything up to a version, inclusive, was read. `event` is the last event at or below it, by which the database's history is
-    known again; `scope` says of what the stream is. A plain value, to be kept as JSON."""
+    known again; `scope` says of what the stream is. A plain value, to be kept as JSON.
+
+    `documents`: of a snapshot as of the version, the documents up to this id, inclusive, were read; None: all of them.
+    """
 
     version: int
     event: str
     scope: str
+    documents: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The offset as JSON has it."""
-        return asdict(self)
+        return {name: value for name, value in asdict(self).items() if value is not None}
 
     @classmethod
     def from_dict(cls, kept: dict[str, Any]) -> Offset:
         """The inverse of to_dict. Raises InvalidRequest for what is no offset of a stream."""
-        if set(kept) != {"version", "event", "scope"} or not all(isinstance(kept[name], str) for name in ("event", "scope")):
+        names, documents = set(kept) - {"documents"}, kept.get("documents")
+        is_id = documents is None or (type(documents) is int and _NOTHING <= documents <= HIGHEST_ID)
+        if (
+            names != {"version", "event", "scope"}
+            or not is_id
+            or not all(isinstance(kept[name], str) for name in ("event", "scope"))
+        ):
             raise InvalidRequest("offset", kept, "it is none of dmsjournal's: use a checkpoint of its own for this stream")
-        return cls(checked_version("offset", kept["version"]), kept["event"], kept["scope"])
+        return cls(checked_version("offset", kept["version"]), kept["event"], kept["scope"], documents)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +90,19 @@ class Part:
     bounds: SubWindow
 
 
+@dataclass(frozen=True, slots=True)
+class SnapshotPart:
+    """A part of a snapshot, to be read by one reader, as Part: live documents whose version is `last` at most.
+
+    Bounds: their ids are above `after_id` (exclusive) and up to `through_id` (inclusive); None: no bound.
+    """
+
+    resource_key_ids: Sequence[int]
+    last: int
+    after_id: int | None
+    through_id: int | None
+
+
 class Stream:
     """The changes of some resources, or of all, of one database: `Journal.stream`."""
 
@@ -84,30 +111,46 @@ class Stream:
         self._resources = None if resources is None else frozenset(resources)
         self._kinds = checked_kinds(kinds)
 
-    def at(self, place: int | str) -> Offset:
+    def at(self, place: int | str | datetime) -> Offset:
         """The offset of a version that was read in full; or of EARLIEST, before the oldest change that is kept; or of LATEST.
 
-        Raises InvalidRequest, also for a version that the database has not given yet.
+        Of a time, which has a zone: before the first change that is not older. Later ones that are older come as well. Raises
+        InvalidRequest, also for a version that the database has not given yet; CheckpointExpired for a time where such a change may
+        have been pruned.
         """
         with self._database.session() as session:
             newest = self._database.horizon.read(session, "database/horizon")
             if place == EARLIEST:
                 return self._offset(session, self._floor(session))
+            if isinstance(place, datetime):
+                return self._offset(session, self._before(session, newest, place))
             version = newest if place == LATEST else checked_version("version", place)
             drawn = session.execute("database/last_event", version=version).one().drawn
             if version > drawn:
                 raise InvalidRequest("version", version, f"it is above the newest readable version ({newest})")
             return self._offset(session, version)
 
+    def snapshot(self) -> Offset:
+        """Where a stream begins that reads all live documents first, as of the newest version, and then what changes after it.
+
+        Floors do not matter to the documents. Raises InvalidRequest where the stream has no upserts.
+        """
+        if UPSERT not in self._kinds:
+            raise InvalidRequest("kinds", ", ".join(self._kinds), f"a snapshot has upserts: name {UPSERT} among them")
+        return replace(self.at(LATEST), documents=_NOTHING)
+
     def next(self, after: Offset, events: int | None = None, newest: Offset | None = None) -> Offset:
         """How far the batch after an offset goes: to the horizon, or to a version by which about `events` events have come.
 
-        `after` itself where there is nothing new. It ends at `newest` at the latest, and always at a whole version: one that moves
-        more documents is one batch all the same. Raises InvalidRequest, CheckpointExpired, HistoryDiverged.
+        Within a snapshot: to its end, or by that many documents. `after` itself where there is nothing new. It ends at `newest` at
+        the latest, and always at a whole version: one that moves more documents is one batch all the same. Raises InvalidRequest,
+        CheckpointExpired, HistoryDiverged.
         """
         with self._database.session() as session:
             horizon = self._database.horizon.read(session, "database/horizon")
             self._check(session, after, horizon)
+            if after.documents is not None:
+                return replace(after, documents=None if events is None else self._nth_document(session, after.documents, events))
             last = horizon if newest is None else min(horizon, newest.version)
             if last <= after.version:  # also where another process has seen the horizon further than this one
                 return after
@@ -117,8 +160,11 @@ class Stream:
 
     def between(
         self, after: Offset, through: Offset, *, events_per_part: int | None = None, parts: int | None = None
-    ) -> Sequence[Part]:
+    ) -> Sequence[Part | SnapshotPart]:
         """What lies between two offsets, exclusive and inclusive, in parts of about equal numbers of events; see Journal.plan.
+
+        A snapshot of which nothing was read is as of `through`, whatever `after` says: a query that is started again before its
+        first batch is done begins with a newer one, and ends that batch where it ended before.
 
         `through` was at most the horizon when it was taken. The horizon of now is not asked: another process may see it lower
         (dmsjournal.database.horizon). Raises InvalidRequest, CheckpointExpired, HistoryDiverged.
@@ -127,7 +173,13 @@ class Stream:
             newest = self._database.horizon.read(session, "database/horizon")
             for offset in (after, through):
                 self._check(session, offset, newest)
-            return self._parts(session, Range(after.version + 1, through.version), events_per_part, parts)
+            found: list[Part | SnapshotPart] = []
+            begins = after.version
+            if after.documents is not None:
+                as_of = through if after.documents == _NOTHING else after
+                begins = as_of.version
+                found += self._snapshot_parts(session, after.documents, through.documents, begins, events_per_part, parts)
+            return [*found, *self._parts(session, Range(begins + 1, through.version), events_per_part, parts)]
 
     def window(
         self,
@@ -152,7 +204,7 @@ class Stream:
 
     @raises_again
     def read(
-        self, part: Part, *, keys: bool = True, bodies: bool = False, rows: int = BATCH_ROWS
+        self, part: Part | SnapshotPart, *, keys: bool = True, bodies: bool = False, rows: int = BATCH_ROWS
     ) -> Generator[tuple[str, Sequence[sa.Row[Any]]]]:
         """The rows of a part, at most so many at a time, each lot with its kind; key changes first, then upserts, then deletes.
 
@@ -160,6 +212,9 @@ class Stream:
         is not asked for. All of one snapshot, on SQL Server where the database allows it. Raises CheckpointExpired, at the end,
         where some of it was pruned meanwhile: what was read before is short then.
         """
+        if isinstance(part, SnapshotPart):
+            yield from self._read_documents(part, keys, bodies, rows)
+            return
         wanted = {
             "resource_key_ids": list(part.resource_key_ids),
             "first_version": part.bounds.first,
@@ -173,7 +228,7 @@ class Stream:
             UPSERT: {"with_bodies": int(bodies)},
             DELETE: {},
         }
-        with self._snapshot() as session:
+        with self._one_moment() as session:
             for kind in part.kinds:
                 for lot in session.partitions(_QUERIES[kind], rows, **wanted, **more[kind]):
                     yield kind, lot
@@ -181,8 +236,23 @@ class Stream:
             refuse_expired(Window(min=part.first), self._floor(session, part.kinds))
             self._refuse_missing(session, part.first, part.last, part.kinds)
 
+    def _read_documents(
+        self, part: SnapshotPart, keys: bool, bodies: bool, rows: int
+    ) -> Generator[tuple[str, Sequence[sa.Row[Any]]]]:
+        wanted = {
+            "resource_key_ids": list(part.resource_key_ids),
+            "from_id": LOWEST_ID if part.after_id is None else part.after_id + 1,
+            "through_id": HIGHEST_ID if part.through_id is None else part.through_id,
+            "last_version": part.last,
+            "with_keys": int(keys),
+            "with_bodies": int(bodies),
+        }
+        with self._one_moment() as session:
+            for lot in session.partitions("read/part_documents", rows, **wanted):
+                yield UPSERT, lot
+
     @contextmanager
-    def _snapshot(self) -> Iterator[Session]:
+    def _one_moment(self) -> Iterator[Session]:
         """A session whose statements see one moment, where the database allows it; not for the horizon (invariant 5)."""
         with self._database.connection() as conn:
             conn.detach()  # closed at the end: its isolation level is of no other use
@@ -199,6 +269,41 @@ class Stream:
         chosen = self._ids(session)
         plan = plan_changes(session, chosen, self._resources is None, *window, window.last, events_per_part, parts)
         return [Part(sorted(chosen.values()), self._kinds, *window, bounds) for bounds in plan.parts]
+
+    def _snapshot_parts(
+        self,
+        session: Session,
+        after_id: int,
+        through_id: int | None,
+        last: int,
+        events_per_part: int | None,
+        parts: int | None,
+    ) -> Sequence[SnapshotPart]:
+        if after_id == HIGHEST_ID:
+            return []
+        chosen, above = self._ids(session), None if after_id == _NOTHING else after_id
+        everything = self._resources is None
+        plan = plan_snapshot(session, chosen, everything, last, events_per_part, parts, above, through_id)
+        ids = sorted(chosen.values())
+        return [SnapshotPart(ids, last, each.after_id, each.through_id) for each in plan.parts]
+
+    def _nth_document(self, session: Session, after_id: int, number: int) -> int | None:
+        """The id of the n-th document after one; None where there are fewer, so that a snapshot ends with them."""
+        if after_id == HIGHEST_ID:
+            return None
+        ids = sorted(self._ids(session).values())
+        binds = {"resource_key_ids": ids, "is_everything": int(self._resources is None), "from_id": after_id + 1, "number": number}
+        found: int | None = session.execute("read/nth_document", **binds).scalar()
+        return found
+
+    def _before(self, session: Session, newest: int, at: datetime) -> int:
+        """The version before the first change at a time. Raises CheckpointExpired where such a change may have been pruned."""
+        version = times.first_at(session, self._floor(session), newest, at)
+        following = newest + 1 if version is None else version
+        floor = self._floor(session)  # read after what was looked for: a prune may have taken that meanwhile
+        if floor > 0 and not times.is_preceded(session, floor, following):
+            raise CheckpointExpired(floor, floor + 1)
+        return following - 1
 
     def _admitted(self, session: Session, window: Range, events: int) -> int:
         """The version of the window by which about so many events have come, or so many tombstones; it has one event at least."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 from dmsjournal.database.connect import engine_for
@@ -13,12 +14,15 @@ from dmsjournal.model.windows import MAX_VERSION, Window, checked_size, checked_
 from dmsjournal.read.plan import MOST_PARTS
 from dmsjournal.read.stream import EARLIEST, KINDS, LATEST, checked_kinds
 
+SNAPSHOT = "snapshot"
+STARTS = ("startingVersion", "startingOffsets", "startingPosition", "startingTimestamp")
+
 
 @dataclass(frozen=True, slots=True)
 class Asked:
     """What the options ask for; None where they do not say. The URL, which may hold a password, is never shown.
 
-    `starting` is a version, inclusive, or EARLIEST or LATEST.
+    `starting` is a version, inclusive, or a time, or EARLIEST, LATEST or SNAPSHOT.
     """
 
     url: str = field(repr=False)
@@ -26,9 +30,10 @@ class Asked:
     kinds: tuple[str, ...]
     with_body: bool
     window: Window
-    starting: int | str
+    starting: int | str | datetime
     starting_option: str
     max_rows: int | None
+    max_option: str
     parts: int | None
     events_per_part: int | None
 
@@ -40,9 +45,9 @@ class Asked:
             raise InvalidRequest("option", name, f"the options are {', '.join(_OPTIONS)}; {near_matches(name, list(_OPTIONS))}")
         if "url" not in given:
             raise InvalidRequest("url", None, "name the database: .option('url', 'postgresql://user:password@host/database')")
-        for one, other in _EITHER:
-            if one.lower() in given and other.lower() in given:
-                raise InvalidRequest(one, given[one.lower()], f"give either {one} or {other}")
+        for names in _EITHER:
+            if len(both := [name for name in names if name.lower() in given]) > 1:
+                raise InvalidRequest(both[0], given[both[0].lower()], f"give either {both[0]} or {both[1]}")
         engine_for(given["url"]).dispose()
         asked = {name: read(name, given[name.lower()]) for name, read in _OPTIONS.items() if name.lower() in given}
         return cls(
@@ -51,9 +56,10 @@ class Asked:
             asked.get("include", KINDS),
             asked.get("body", False),
             Window(asked.get("min"), asked.get("max")),
-            asked.get("startingVersion", asked.get("startingOffsets", 0)),
-            "startingOffsets" if "startingOffsets" in asked else "startingVersion",
-            asked.get("maxRowsPerTrigger"),
+            next((asked[name] for name in STARTS if name in asked), 0),
+            next((name for name in STARTS if name in asked), STARTS[0]),
+            asked.get("maxEventsPerTrigger", asked.get("maxRowsPerTrigger")),
+            "maxRowsPerTrigger" if "maxRowsPerTrigger" in asked else "maxEventsPerTrigger",
             asked.get("parts"),
             asked.get("eventsPerPart"),
         )
@@ -109,6 +115,22 @@ def _starting(name: str, text: str) -> int | str:
     return _version(name, text)
 
 
+def _position(name: str, text: str) -> str:
+    if text.lower() not in (SNAPSHOT, EARLIEST, LATEST):
+        raise InvalidRequest(name, text, f"write {SNAPSHOT}, {EARLIEST} or {LATEST}; a version is startingVersion")
+    return text.lower()
+
+
+def _time(name: str, text: str) -> datetime:
+    try:
+        found = datetime.fromisoformat(text)
+        if found.utcoffset() is None:
+            raise ValueError
+        return found.astimezone(UTC)
+    except (ValueError, OverflowError) as error:
+        raise InvalidRequest(name, text, "write a time with its zone, such as 2026-08-01T06:00:00Z") from error
+
+
 def _size(most: int, of: str) -> Callable[[str, str], int]:
     return lambda name, text: checked_size(name, _number(text), most, of)
 
@@ -123,8 +145,11 @@ _OPTIONS: dict[str, Callable[[str, str], Any]] = {
     "max": _version,
     "startingVersion": _version,
     "startingOffsets": _starting,
+    "startingPosition": _position,
+    "startingTimestamp": _time,
+    "maxEventsPerTrigger": _size(MAX_VERSION, "events"),
     "maxRowsPerTrigger": _size(MAX_VERSION, "rows"),
     "parts": _size(MOST_PARTS, "parts"),
     "eventsPerPart": _size(MAX_VERSION, "events"),
 }
-_EITHER = (("resource", "resources"), ("startingVersion", "startingOffsets"), ("parts", "eventsPerPart"))
+_EITHER = (("resource", "resources"), STARTS, ("maxEventsPerTrigger", "maxRowsPerTrigger"), ("parts", "eventsPerPart"))

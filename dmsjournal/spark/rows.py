@@ -9,7 +9,7 @@ import pyarrow as pa
 from pyspark.sql.types import DataType, LongType, StringType, StructField, StructType, TimestampType
 
 from dmsjournal.errors import InvalidRequest
-from dmsjournal.read.stream import Part, Stream
+from dmsjournal.read.stream import Part, SnapshotPart, Stream
 from dmsjournal.util.iteration import raises_again
 
 
@@ -51,7 +51,7 @@ def checked_schema(asked: StructType) -> StructType:
 
 
 @raises_again
-def record_batches(stream: Stream, part: Part, columns: StructType) -> Generator[pa.RecordBatch]:
+def record_batches(stream: Stream, part: Part | SnapshotPart, columns: StructType) -> Generator[pa.RecordBatch]:
     """The rows of a part, in batches of at most 10,000; only the columns that are asked for are read."""
     names = set(columns.fieldNames())
     arrow = pa.schema([pa.field(field.name, COLUMNS[field.name].arrow, field.nullable) for field in columns.fields])

@@ -17,9 +17,9 @@ from pyspark.sql.types import StructType
 
 from dmsjournal.errors import InvalidRequest, UnsupportedCapability
 from dmsjournal.journal import Journal, connect
-from dmsjournal.read.stream import LATEST, Offset, Part, Stream
+from dmsjournal.read.stream import LATEST, Offset, Part, SnapshotPart, Stream
 from dmsjournal.spark import rows
-from dmsjournal.spark.options import Asked, refused
+from dmsjournal.spark.options import SNAPSHOT, STARTS, Asked, refused
 from dmsjournal.util.iteration import raises_again
 
 try:
@@ -30,7 +30,7 @@ except ImportError:  # before PySpark 4.2 a source is not told where a batch sta
     ADMITS = False
 
 _OF_BATCHES = ("min", "max")
-_OF_STREAMS = ("startingVersion", "startingOffsets", "maxRowsPerTrigger")
+_OF_STREAMS = (*STARTS, "maxEventsPerTrigger", "maxRowsPerTrigger")
 
 
 class DmsJournal(DataSource):
@@ -60,7 +60,7 @@ class DmsJournal(DataSource):
         if ADMITS:
             return AdmittingStreamReader(self._asked, rows.checked_schema(schema))
         if self._asked.max_rows is not None:
-            raise UnsupportedCapability("maxRowsPerTrigger before PySpark 4.2", "leave it out, or use PySpark 4.2 or later")
+            raise UnsupportedCapability(f"{self._asked.max_option} before PySpark 4.2", "leave it out, or use PySpark 4.2 or later")
         return WholeStreamReader(self._asked, rows.checked_schema(schema))
 
 
@@ -91,7 +91,7 @@ class _Reading:
     @raises_again
     def read(self, partition: InputPartition) -> Generator[pa.RecordBatch]:
         """The rows of a partition, in a process of its own."""
-        if isinstance(partition.value, Part):  # Spark makes up a partition where there is none
+        if isinstance(partition.value, Part | SnapshotPart):  # Spark makes up a partition where there is none
             with connect(self._asked.url) as journal:
                 stream = journal.stream(self._asked.resources, self._asked.kinds)
                 yield from rows.record_batches(stream, partition.value, self._columns)
@@ -123,8 +123,12 @@ class _StreamReading(_Reading, DataSourceStreamReader):
         """Where a new query begins; one with a checkpoint goes on from there."""
         place = self._asked.starting
         try:
-            return self.stream.at(place if isinstance(place, str) else max(place - 1, 0)).to_dict()
+            if place == SNAPSHOT:
+                return self.stream.snapshot().to_dict()
+            return self.stream.at(max(place - 1, 0) if isinstance(place, int) else place).to_dict()
         except InvalidRequest as error:  # of the version before it
+            if error.parameter == "kinds":
+                raise InvalidRequest("include", error.value, error.remedy) from error
             raise InvalidRequest(self._asked.starting_option, place, str(error.remedy)) from error
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
@@ -151,7 +155,7 @@ if ADMITS:
             self._newest: Offset | None = None
 
         def getDefaultReadLimit(self) -> ReadLimit:
-            """What the option maxRowsPerTrigger says."""
+            """What the option maxEventsPerTrigger says."""
             return ReadAllAvailable() if self._asked.max_rows is None else ReadMaxRows(self._asked.max_rows)
 
         def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:

@@ -7,8 +7,8 @@ import pytest
 import dmsjournal as dj
 from dmsjournal.database import sql
 from dmsjournal.database.engines import engine_of
-from dmsjournal.feed import times
 from dmsjournal.feed.partitions import bucket_of
+from dmsjournal.read import times
 from tests.feeds import after, journaled, told, walk
 from tests.helpers import PLAN, SCHOOL, STUDENT, change_content, change_identity, commit, document, newest, write
 

@@ -3,6 +3,8 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import UTC, timedelta
 
 import pytest
 import sqlalchemy as sa
@@ -347,3 +349,108 @@ def test_the_highest_versions_are_read(journal: dj.Journal, connections) -> None
     assert stream.between(last, last) == []
     [first] = read(stream, stream.window(dj.Window(0, 5)))
     assert first[3] == {"schoolId": "nåme 学校 \U0001f3eb"}
+
+
+# --- a stream that begins with a snapshot ---
+
+
+@pytest.mark.acceptance("102")
+@pytest.mark.parametrize("events", [None, 4])
+def test_a_snapshot_and_then_each_change_once_on_a_pruned_journal(
+    journal: dj.Journal, connections, plans: list[int], events: int | None
+) -> None:
+    """Others write before each batch. A document that changed since the snapshot began comes with the changes, not with both."""
+    rename(journal, 1, "one")
+    delete(journal, 3)
+    journal.prune(newest(journal))
+    stream, table = journal.stream([PLAN, STUDENT]), dict[int, tuple[int, object]]()
+    with pytest.raises(dj.CheckpointExpired):
+        stream.next(stream.at(0))
+    offset, begun, seen, batches = stream.snapshot(), newest(journal), Counter[tuple[str, int, int]](), 0
+    writes = [
+        lambda: (change_content(connections[0], plans[11], plans[0]), delete(journal, 4, 10)),
+        lambda: (rename(journal, 2, "two"), write(journal, document(PLAN, 99))),
+        lambda: delete(journal, 99),
+    ]
+    while batches < 20:
+        if writes:
+            writes.pop(0)()
+        through = stream.next(offset, events)
+        if through == offset:
+            break
+        rows = read(stream, stream.between(offset, through, parts=2), rows=3)
+        assert all(row[1] <= begun for row in rows) is (offset.documents is not None)
+        seen.update((row[0], row[1], row[2]) for row in rows)
+        fold(table, rows)
+        offset, batches = Offset.from_dict(json.loads(json.dumps(through.to_dict()))), batches + 1
+    ids = journal.resources()
+    assert table == held(connections[0], ids[PLAN]) | held(connections[0], ids[STUDENT])
+    assert max(seen.values()) == 1
+    assert offset.documents is None
+    assert batches == 3 if events is None else batches >= 5
+
+
+@pytest.mark.acceptance("102")
+def test_a_snapshot_s_batch_that_is_read_again_is_as_of_the_same_version(
+    journal: dj.Journal, connections, plans: list[int]
+) -> None:
+    """A new query that ended in its first batch asks anew where it begins, and reads up to where that batch ended."""
+    stream = journal.stream(PLAN)
+    begins = stream.snapshot()
+    first = stream.next(begins, 5)
+    before = read(stream, stream.between(begins, first))
+    assert [row[2] for row in before] == plans[:5]
+    change_content(connections[0], plans[1])
+    write(journal, document(PLAN, 50))
+    again = read(stream, stream.between(stream.snapshot(), first))
+    assert again == [row for row in before if row[2] != plans[1]]
+    table = dict[int, tuple[int, object]]()
+    fold(table, before)
+    while (through := stream.next(first, 5)) != first:
+        fold(table, read(stream, stream.between(first, through)))
+        first = through
+    assert table == held(connections[0], journal.resources()[PLAN])
+    whole = replace(first, documents=None)
+    rows = read(stream, stream.between(stream.snapshot(), whole))  # the form of Spark that does not say where a batch starts
+    assert {row[2]: (row[1], row[3]) for row in rows} == table
+
+
+def test_a_snapshot_at_the_ends_of_the_ids(journal: dj.Journal, connections) -> None:
+    write(journal, document(STUDENT, 1))
+    for document_id in (1 - 2**63, 2**63 - 2):
+        sql = f"INSERT INTO dms.Document (DocumentId, ResourceKeyId) VALUES ({document_id}, {journal.resources()[STUDENT]})"
+        commit(connections[0], sql)
+    for stream in (journal.stream(STUDENT), journal.stream()):
+        offset, found = stream.snapshot(), []
+        while offset.documents is not None:
+            through = stream.next(offset, 1)
+            found += [row[2] for row in read(stream, stream.between(offset, through, parts=1))]
+            offset = through
+        assert found == [1 - 2**63, 1, 2**63 - 2]
+
+
+def test_a_snapshot_and_a_prune_that_passes_it(journal: dj.Journal, plans: list[int]) -> None:
+    stream = journal.stream(PLAN)
+    first = stream.next(stream.snapshot(), 5)
+    write(journal, document(PLAN, 50))
+    journal.prune(newest(journal))
+    with pytest.raises(dj.CheckpointExpired):
+        stream.next(first, 5)
+    with pytest.raises(dj.InvalidRequest, match="a snapshot has upserts"):
+        journal.stream(PLAN, [DELETE]).snapshot()
+    for wrong in (-(2**63) - 2, 2**63, "5", True):
+        with pytest.raises(dj.InvalidRequest, match="none of dmsjournal's"):
+            Offset.from_dict(first.to_dict() | {"documents": wrong})
+
+
+def test_a_stream_begins_at_a_time(journal: dj.Journal, connections, plans: list[int]) -> None:
+    rows = commit(connections[0], "SELECT ChangeVersion, CreatedAt FROM dms.DocumentChangeEvent ORDER BY ChangeVersion")
+    times = [(version, at if at.tzinfo else at.replace(tzinfo=UTC)) for version, at in rows]
+    stream = journal.stream(PLAN)
+    for version, at in (times[0], times[5]):
+        first = next(other for other, when in times if when >= at)
+        assert stream.at(at).version == first - 1 <= version - 1
+    assert stream.at(times[-1][1] + timedelta(days=1)).version == newest(journal)
+    journal.prune(times[5][0])
+    with pytest.raises(dj.CheckpointExpired):
+        stream.at(times[0][1])

@@ -216,6 +216,36 @@ def test_a_failed_batch_is_read_again_and_may_be_smaller(
     assert table.held == database(journal, connections[0], PLAN)
 
 
+@pytest.mark.acceptance("102")
+def test_a_stream_begins_with_a_snapshot(
+    spark: SparkSession, url: str, journal: dj.Journal, connections, plans: list[int], tmp_path: Path
+) -> None:
+    """On a pruned journal, ended in its first batch, within the snapshot and after it: each state once, then each change once."""
+    rekey(journal, 1, "one")
+    delete(journal, 3)
+    journal.prune(newest(journal))
+    table, options = Table(), {"resources": f"{PLAN}, {STUDENT}", "startingPosition": "snapshot", "maxEventsPerTrigger": 5}
+    reached = []
+    for fails_after in (3, 5):
+        table.fails_after = fails_after if fails_after < 5 else -1
+
+        def sink(batch: DataFrame, number: int, last: int = fails_after) -> None:
+            table(batch, number)
+            reached.append(number)
+            if last == 5 and number == 1:
+                raise OSError("the sink failed after it had written")
+
+        with pytest.raises(StreamingQueryException, match="the sink failed"):
+            finish(spark, url, tmp_path, sink, **options)
+        change_content(connections[0], plans[7])
+        delete(journal, fails_after)
+    finish(spark, url, tmp_path, table, **options)
+    assert reached == [0, 1]  # what its foreachBatch reached, beyond the batch that failed half applied
+    assert table.held == database(journal, connections[0], PLAN, STUDENT)
+    assert len(table.batches) >= 4
+    assert {row[2] for row in table.batches[-1]} >= {plans[7], plans[5]}
+
+
 def test_a_file_sink_holds_each_batch_once(
     spark: SparkSession, url: str, journal: dj.Journal, connections, plans: list[int], tmp_path: Path
 ) -> None:

@@ -1,6 +1,7 @@
 """The data source "dmsjournal" without a Spark session: its options, its filters, and what each form of its readers answers."""
 
 import pickle
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -15,6 +16,7 @@ from dmsjournal.model.windows import MAX_VERSION
 from dmsjournal.read.density import Mass
 from dmsjournal.read.stream import admitted
 from dmsjournal.spark import rows, source
+from dmsjournal.spark.options import STARTS
 from dmsjournal.spark.source import DmsJournal, WholeStreamReader
 from tests.helpers import SCHOOL, STUDENT, document, write
 
@@ -70,7 +72,12 @@ def read(reader: Any, partitions: Any) -> list[dict[str, Any]]:
         ({"min": "3", "max": "2"}, "it is above `max`"),
         ({"startingOffsets": "soon"}, "startingOffsets = 'soon': write earliest, latest or a version"),
         ({"startingOffsets": "latest", "startingVersion": "3"}, "give either startingVersion or startingOffsets"),
+        ({"startingPosition": "1"}, "startingPosition = '1': write snapshot, earliest or latest"),
+        ({"startingPosition": "snapshot", "startingVersion": "3"}, "give either startingVersion or startingPosition"),
+        ({"startingTimestamp": "2026-08-01"}, "startingTimestamp = '2026-08-01': write a time with its zone"),
+        ({"startingTimestamp": "0001-01-01T00:00:00+14:00"}, "write a time with its zone"),
         ({"maxRowsPerTrigger": "0"}, "maxRowsPerTrigger = 0"),
+        ({"maxEventsPerTrigger": "1", "maxRowsPerTrigger": "1"}, "give either maxEventsPerTrigger or maxRowsPerTrigger"),
         ({"parts": "0"}, "parts = 0"),
         ({"parts": "2", "eventsPerPart": "2"}, "give either parts or eventsPerPart"),
     ],
@@ -94,9 +101,10 @@ def test_a_url_is_needed_and_is_shown_nowhere() -> None:
 
 def test_options_of_a_stream_are_none_of_a_window() -> None:
     columns = rows.schema(body=False)
-    for name in ("startingVersion", "startingOffsets", "maxRowsPerTrigger"):
-        with pytest.raises(dj.InvalidRequest, match=f"{name} = '3': it is of streams"):
-            made(URL, **{name: "3"}).reader(columns)
+    words = {"startingPosition": "latest", "startingTimestamp": "2026-08-01T00:00:00Z"}
+    for name in (*STARTS, "maxEventsPerTrigger", "maxRowsPerTrigger"):
+        with pytest.raises(dj.InvalidRequest, match=f"{name} = '{words.get(name, 3)}': it is of streams"):
+            made(URL, **{name: words.get(name, "3")}).reader(columns)
     for name in ("min", "max"):
         with pytest.raises(dj.InvalidRequest, match=f"{name} = '3': it is of a window"):
             made(URL, **{name.upper(): "3"}).streamReader(columns)
@@ -181,6 +189,35 @@ def test_a_stream_starts_at_words(school: dj.Journal, url: str) -> None:
     for option in ("startingVersion", "startingOffsets"):
         with pytest.raises(dj.InvalidRequest, match=rf"^{option} = 8: it is above the newest readable version \(6\)"):
             streaming(url, **{option: "8"}).initialOffset()
+
+
+def test_a_stream_starts_with_a_snapshot_or_at_a_time(school: dj.Journal, url: str) -> None:
+    school.prune(3)
+    reader = streaming(url, startingPosition="SNAPSHOT", maxEventsPerTrigger="4")
+    start = reader.initialOffset()
+    first = reader.latestOffset(start, reader.getDefaultReadLimit())
+    second = reader.latestOffset(first, ReadMaxRows(4))
+    assert [(offset["version"], "documents" in offset) for offset in (start, first, second)] == [(6, True), (6, True), (6, False)]
+    found = [read(reader, reader.partitions(*pair)) for pair in ((start, first), (first, second))]
+    assert [[row["document_id"] for row in lot] for lot in found] == [[1, 2, 3, 4], [5, 6]]
+    assert {row["_change_type"] for lot in found for row in lot} == {"upsert"}
+    reader.stop()
+    now = datetime.now(UTC)
+    assert streaming(url, startingTimestamp=(now + timedelta(days=1)).isoformat()).initialOffset()["version"] == 6
+    with pytest.raises(dj.CheckpointExpired):
+        streaming(url, startingTimestamp=(now - timedelta(days=1)).isoformat()).initialOffset()
+    with pytest.raises(dj.InvalidRequest, match=r"^include = 'delete': a snapshot has upserts"):
+        streaming(url, startingPosition="snapshot", include="delete").initialOffset()
+
+
+def test_before_4_2_a_snapshot_is_one_batch(school: dj.Journal, url: str, old: None) -> None:
+    reader = streaming(url, startingPosition="snapshot")
+    start = reader.initialOffset()
+    write(school, document(SCHOOL, 6))
+    end = reader.latestOffset()
+    assert sorted(row["_commit_version"] for row in read(reader, reader.partitions(start, end))) == [1, 2, 3, 4, 5, 6, 7]
+    with pytest.raises(dj.UnsupportedCapability, match=r"maxEventsPerTrigger before PySpark 4\.2"):
+        streaming(url, maxEventsPerTrigger="5")
 
 
 # --- streams, as PySpark 4.0 and 4.1 call them ---

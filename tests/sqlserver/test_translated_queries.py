@@ -74,7 +74,7 @@ UNTRANSLATED = {  # the queries that are not compared: each with what is said of
 
 # What keeps a journal goes by the catalog, by locks and by what others write: tests/acceptance/ runs it on any SQL Server.
 OPERATIONS = re.compile(
-    "^(adopt|verify|repair|status|prune|fill|feed)|_repair$|consumer|generation|partitions$|^open_transactions$|^last_event$|"
+    "^(adopt|verify|repair|status|prune|fill|feed)|_repair$|consumer|generation|partitions$|^open_transactions$|^(first_at|last_event)$|"
     "^(add_dependencies|bury_documents|enter_change|note_context|expire_(images|journal)|move_tombstones|raise_sequence|refile_edges)|"
     "^exclude_images$|^remove_(dang|exp|images)|^(foreign_objects|hold_lease|(keep_)?partition_settings|hold_versions|installing_role|lock_holders)$"
 )
@@ -93,11 +93,22 @@ COMPARED = [
         "referrer",
     ),
     *("referrers", "effects_indirect", "renames", "indirect", "count_changes", "count_deletes", "count_documents", "dependencies"),
-    *("resource_keys", "revisions", "used_uuids", "nth_delete", "part_changes", "part_deletes", "part_key_changes"),
+    *(
+        "resource_keys",
+        "revisions",
+        "used_uuids",
+        "nth_delete",
+        "nth_document",
+        "part_changes",
+        "part_deletes",
+        "part_documents",
+        "part_key_changes",
+    ),
     *("plan_events", "plan_events_of", "plan_identities", "plan_identities_of", "plan_version"),
     *("plan_documents", "plan_deletes", "plan_key_changes"),
 ]
-UNORDERED = {"documents", "edges_of", "floors", "referrers", "used_uuids", "part_changes", "part_deletes", "part_key_changes"}
+UNORDERED = {"documents", "edges_of", "floors", "referrers", "used_uuids"}
+UNORDERED |= {"part_changes", "part_deletes", "part_documents", "part_key_changes"}
 
 FAULTS = {  # by query, and the view: what is in it, and what stands there instead
     "count_changes": {"the window's end is exclusive": ("ChangeVersion <= @max_version", "ChangeVersion < @max_version")},
@@ -184,6 +195,17 @@ FAULTS = {  # by query, and the view: what is in it, and what stands there inste
         "from the first one ever": ("AND ChangeVersion >= @min_version", ""),
         "A→B→A is one": ("earliest.OldKeyValues <> event.NewKeyValues", "1 = 1"),
     },
+    "part_documents": {
+        "any resource": ("document.ResourceKeyId IN (SELECT ResourceKeyId FROM @wanted)", "1 = 1"),
+        "what changed since": ("live.ChangeVersion <= @last_version", "1 = 1"),
+        "as written": ("newest.IdentityVersion > document.ContentVersion AND", "1 = 0 AND"),
+    },
+    "nth_document": {
+        "any resource": ("ResourceKeyId = wanted.ResourceKeyId", "1 = 1"),
+        "one too far": ("@number - 1", "@number"),
+        "always everything": ("WHERE @is_everything = 1 AND", "WHERE 1 = 1 AND"),
+        "the id is exclusive": ("DocumentId >= @from_id", "DocumentId > @from_id"),
+    },
     "nth_delete": {"any resource": ("ResourceKeyId = wanted.ResourceKeyId", "1 = 1"), "one too far": ("@number - 1", "@number")},
     "plan_events": {
         "the range's end is exclusive": ("BETWEEN asked.first AND asked.last", "BETWEEN asked.first AND asked.last - 1"),
@@ -209,7 +231,8 @@ FAULTS = {  # by query, and the view: what is in it, and what stands there inste
         "not the last": (" OR numbered.following IS NULL", ""),
     },
     "plan_documents": {
-        "any resource": ("WHERE ResourceKeyId IN (SELECT ResourceKeyId FROM @wanted)\n", "\n"),
+        "any resource": ("WHERE ResourceKeyId IN (SELECT ResourceKeyId FROM @wanted)", "WHERE 1 = 1"),
+        "the range's end is exclusive": ("BETWEEN @from_id AND @through_id", "BETWEEN @from_id AND @through_id - 1"),
         "a part's first row": ("numbered.number * @parts / @rows >", "numbered.number * @parts / @rows ="),
     },
     "plan_deletes": {
@@ -363,6 +386,7 @@ class History:
             "document_ids": json.dumps(sorted(self.random.sample(ids, self.random.randint(0, 6)))),
             "document_uuid": self.random.choice([*self.documents.values()]),
             "number": size,
+            "is_everything": self.random.randint(0, 1),
             "first_version": after_version,
             "last_version": max(after_version, last),
             "from_id": self.random.choice(ids),

@@ -1,5 +1,5 @@
--- sql/postgres/queries/read/plan_documents.sql: the ends of equal parts of resources' live documents, by DocumentId.
--- Binds: resource_key_ids (JSON array, each once); rows_per_part (1 or more, about); most_parts (1 or more).
+-- sql/postgres/queries/read/plan_documents.sql: the ends of equal parts of resources' live documents in a range of ids, by DocumentId.
+-- Binds: resource_key_ids (JSON array, each once); from_id, through_id (inclusive); rows_per_part (1 or more, about); most_parts (1 or more).
 -- Gives: one row a part, in order: the DocumentId of its last row as `last`, and its rows. None where there are no rows.
 -- Plan: IX_Document_ResourceKeyId; what it reads are index entries, as many as the rows that will be read.
 WITH wanted AS MATERIALIZED (
@@ -8,6 +8,7 @@ WITH wanted AS MATERIALIZED (
 listed AS NOT MATERIALIZED (
     SELECT DocumentId AS position FROM dms.Document
     WHERE ResourceKeyId IN (SELECT ResourceKeyId FROM wanted)
+      AND DocumentId BETWEEN CAST(:from_id AS bigint) AND CAST(:through_id AS bigint)
 ),
 counted AS MATERIALIZED (
     SELECT count(*) AS rows, greatest(1, least(count(*) / CAST(:rows_per_part AS bigint), CAST(:most_parts AS bigint))) AS parts FROM listed

@@ -1,4 +1,4 @@
--- sql/postgres/queries/feed/feed_first_at.sql: the first event from a version on whose time is not before another time, in version order.
+-- sql/postgres/queries/read/first_at.sql: the first event from a version on whose time is not before another time, in version order.
 -- Binds: from_version (inclusive); max_version (inclusive, at most a horizon that was read before); at (ISO 8601 in UTC, without a zone); null:
 --   the first event of all. Gives: one row; change_version and created_at, null where there is none.
 -- Plan: the journals' primary keys from from_version to the event that is found.

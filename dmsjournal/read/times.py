@@ -37,4 +37,4 @@ def is_preceded(session: Session, floor: int, version: int) -> bool:
 
 def _first(session: Session, from_version: int, max_version: int, at: datetime | None) -> Any:
     text = None if at is None else at.replace(tzinfo=None).isoformat(timespec="microseconds")
-    return session.execute("feed/feed_first_at", from_version=from_version, max_version=max_version, at=text).one()
+    return session.execute("read/first_at", from_version=from_version, max_version=max_version, at=text).one()
