@@ -79,8 +79,10 @@ def main() -> None:
         if asked.what in ("extract", "all"):
             from benchmarks import extract  # needs Spark, which the others do without
 
-            extracts = extract.Options(asked.extracted, asked.repeat, own_command(asked, "extract", "extracted"))
-            measured(url, asked, "extract", extracts, extract.measure)
+            extracts = extract.Options(
+                asked.extracted, asked.body_bytes, asked.repeat, own_command(asked, "extract", "extracted", "body_bytes")
+            )
+            measured(url, asked, "extract_bodies" if asked.body_bytes else "extract", extracts, extract.measure)
 
 
 def measured(
@@ -166,6 +168,7 @@ def parser() -> argparse.ArgumentParser:
     hubs.add_argument("--renames", type=positive, default=60, help="transactions that rename it")
     extracts = parser.add_argument_group("extract")
     extracts.add_argument("--extracted", type=positive, default=1_000_000, help="documents to extract")
+    extracts.add_argument("--body-bytes", type=positive, default=0, help="extract bodies, of about so many bytes each")
     return parser
 
 

@@ -1,8 +1,8 @@
 """What an extract costs: the package's, beside one task of Spark's that reads the same columns, and beside COPY, in one run.
 
-The history is one event a document. A planned read is plan, read and Parquet of the same columns as the plain one's; the extract's
-time is all of it: plan, read, Parquet by resource, count, flush to the disk, checkpoint. COPY writes one file. Memory is the
-driver's after each extract, at a tenth of the documents and at all.
+The history is one event a document, with a body of --body-bytes or without. A planned read is plan, read and Parquet of the same
+columns as the plain one's; the extract's time is all of it: plan, read, Parquet by resource, count, flush to the disk, checkpoint.
+COPY writes one file. Memory is the driver's after each extract, at a tenth of the documents and at all.
 """
 
 from __future__ import annotations
@@ -35,9 +35,10 @@ from dmsjournal.spark.session import local_session
 
 @dataclass(frozen=True)
 class Options:
-    """Units: documents of the history."""
+    """Units: documents of the history; `body_bytes`: of each one's body, 0: there are none, and none is read."""
 
     documents: int
+    body_bytes: int
     repeat: int
     command: str
 
@@ -45,24 +46,29 @@ class Options:
 def measure(url: str, options: Options) -> tuple[list[Table], Facts]:
     """The table of seconds a row."""
     rows = Table(
-        f"a row of {options.documents:,}, to Parquet",
+        f"a row of {options.documents:,}{f' with {options.body_bytes:,} B of body' if options.body_bytes else ''}, to Parquet",
         ("planned", "extract", "plain", "COPY"),
         (("planned", "plain"), ("planned", "COPY"), ("extract", "plain"), ("extract", "COPY")),
     )
     migrate.upgrade(url)
     build(url, options.documents)
+    text, body = _text("plain_with_bodies" if options.body_bytes else "plain"), options.body_bytes > 0
+    if body:
+        with database.connect(url) as connection:
+            connection.execute(sa.text(_text("bodies")), {"bytes": options.body_bytes})
+            connection.exec_driver_sql("VACUUM ANALYZE")
     spark = local_session("dmsjournal benchmark")
     tenth, whole = ExtractRequest(min=0, max=options.documents // 10), ExtractRequest(min=0, max=options.documents)
     try:
-        _timed(partial(_extract, spark, url, tenth))  # what the first job costs alone
+        _timed(partial(_extract, spark, url, tenth, body))  # what the first job costs alone
         few = _memory(spark)
         for repetition in range(options.repeat):
             for name, request in (("a window", whole), ("in full", ExtractRequest(full=True))):
                 variants: dict[str, Callable[[Path], None]] = {
-                    "planned": partial(_planned, spark, url, request),
-                    "extract": partial(_extract, spark, url, request),
-                    "plain": partial(_plain, spark, url),
-                    "COPY": partial(_copy, url),
+                    "planned": partial(_planned, spark, url, request, body),
+                    "extract": partial(_extract, spark, url, request, body),
+                    "plain": partial(_plain, spark, url, text),
+                    "COPY": partial(_copy, url, text),
                 }
                 for variant in sorted(variants, reverse=repetition % 2 == 1):
                     rows.row(name, options.command).add(variant, _timed(variants[variant]) / options.documents)
@@ -88,25 +94,27 @@ def _timed(work: Callable[[Path], None]) -> float:
         shutil.rmtree(parent)
 
 
-def _extract(spark: SparkSession, url: str, request: ExtractRequest, folder: Path) -> None:
-    extract(url, folder, lambda: spark, request, body=False)
+def _text(name: str) -> str:
+    lines = (database.SQL / "extract" / f"{name}.sql").read_text().splitlines()
+    return "\n".join(line for line in lines if not line.startswith("--"))
 
 
-def _planned(spark: SparkSession, url: str, request: ExtractRequest, folder: Path) -> None:
+def _extract(spark: SparkSession, url: str, request: ExtractRequest, body: bool, folder: Path) -> None:
+    extract(url, folder, lambda: spark, request, body=body)
+
+
+def _planned(spark: SparkSession, url: str, request: ExtractRequest, body: bool, folder: Path) -> None:
     window = None if request.full else Window(request.min, request.max)
-    with read(spark, url, window=window, full=request.full) as reading:
-        reading.changes().write.parquet(f"file://{folder}")
+    with read(spark, url, window=window, full=request.full, body=body) as reading:
+        reading.changes(body=body).write.parquet(f"file://{folder}")
 
 
-def _plain(spark: SparkSession, url: str, folder: Path) -> None:
+def _plain(spark: SparkSession, url: str, text: str, folder: Path) -> None:
     options = jdbc_options(url)
-    text = (database.SQL / "extract" / "plain.sql").read_text()
-    text = "\n".join(line for line in text.splitlines() if not line.startswith("--"))
     spark.read.jdbc(options.pop("url"), f"({text}) AS plain", properties=options).write.parquet(f"file://{folder}")
 
 
-def _copy(url: str, folder: Path) -> None:
-    text = (database.SQL / "extract" / "plain.sql").read_text()
+def _copy(url: str, text: str, folder: Path) -> None:
     with (
         psycopg.connect(sa.make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)) as connection,
         connection.cursor() as cursor,

@@ -67,7 +67,10 @@ def extract(
     ] = None,
     file_size: Annotated[str, typer.Option(metavar="SIZE", help="About so large files of a table, such as 128MB.")] = "128MB",
     events_per_part: Annotated[
-        int | None, typer.Option(metavar="N", help="Events that one task reads.", show_default=str(EVENTS_PER_PART))
+        int | None,
+        typer.Option(
+            metavar="N", help="Events that one task reads.", show_default=f"{EVENTS_PER_PART}; fewer, of about 64 MB, with bodies"
+        ),
     ] = None,
     master: Master = "local[*]",
     jar: Jar = None,

@@ -100,7 +100,7 @@ def _database(spark: SparkSession, url: str | sa.URL, kept: Input, version: int)
 
     So what changes meanwhile has changed since, if that is looked up in the block.
     """
-    with read(spark, url, kept.chosen, full=True) as reading:
+    with read(spark, url, kept.chosen, full=True, body=kept.body) as reading:
         documents = reading.changes(body=kept.body, derived=kept.etag)
         unchanged = documents.where(F.col("change_version") <= version).withColumn("resource", reading.resource())
         found = _hashed(unchanged).persist()

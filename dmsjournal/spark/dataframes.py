@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import reduce
 from itertools import pairwise
 
 import sqlalchemy as sa
@@ -28,6 +29,7 @@ from dmsjournal.operate.tracking import OPTION
 from dmsjournal.read import plan as planner
 from dmsjournal.read.pages import refuse_expired
 from dmsjournal.read.plan import DocumentRange, Piece, Plan, SnapshotPlan
+from dmsjournal.spark import sizes
 from dmsjournal.spark.jdbc import jdbc_options
 
 _CHANGE = ("resource_key_id", "change_version", "document_id", "document_uuid", "key_values", "committed_at")
@@ -53,7 +55,8 @@ class Reading:
     """What `read` gives: its plan, and DataFrames of one moment, to be used inside its block. A frame's rows are in no order.
 
     `plan.parts` are read by one task each, and by up to three where a version is cut. `horizon`: of the moment, so that a window
-    from `horizon` + 1 goes on after what was read in full, and one from `plan.last` + 1 after a window.
+    from `horizon` + 1 goes on after what was read in full, and one from `plan.last` + 1 after a window. `row_bytes`: about how many
+    a change has, with its body where `read` was told of bodies.
     """
 
     plan: Plan | SnapshotPlan
@@ -63,6 +66,7 @@ class Reading:
     _engine: Engine
     _sessions: _Sessions
     _rows_per_part: int
+    row_bytes: int
     _has_tracking: bool
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _journals: set[str] = field(default_factory=set)  # what is read of: each has a floor of its own
@@ -75,6 +79,9 @@ class Reading:
         dms.DocumentCache, or of a tracked table's row as the snapshot has it, null where there is neither. `derived`: and etag
         string, last_modified timestamp, as Journal.derive gives them. Only what is asked of the frame is asked of the database.
         """
+        return self._changes([], body=body, derived=derived)
+
+    def _changes(self, more: Sequence[str], *, body: bool = False, derived: bool = False) -> DataFrame:
         self._refuse_expired("DocumentChangeEvent", "IdentityChangeEvent")
         name = "changes" if isinstance(self.plan, Plan) else "documents"
         text = _source(self._engine, name)
@@ -82,8 +89,8 @@ class Reading:
             ids = sorted(self.plan.resources.values())
             with self._session() as session:
                 text = session.execute("spark/tracked_source", resource_key_ids=ids, source=text).scalar_one()
-        frame = self._frame(name, text, self._conditions())
-        columns: list[Column] = [F.col(name) for name in (*_CHANGE, *(["body"] if body else []))]
+        frame = self._frame(name, text, self._conditions(), body_bytes=self._body_bytes if body else 0)
+        columns: list[Column] = [F.col(name) for name in (*_CHANGE, *(["body"] if body else []), *more)]
         if derived:
             columns += [_etag(F.col("stamps")).alias("etag"), F.col("last_modified")]
         return frame.select(columns)
@@ -94,8 +101,12 @@ class Reading:
         Columns: resource_key_id, change_version, document_id, document_uuid, key_values, committed_at, as in `changes`. Raises
         CheckpointExpired: tombstones have a floor of their own.
         """
+        return self._deletes([])
+
+    def _deletes(self, more: Sequence[str]) -> DataFrame:
         self._refuse_expired("DocumentDeleteEvent")
-        return self._frame("deletes", _source(self._engine, "deletes"), self._parts_of("spark/plan_deletes")).select(*_CHANGE)
+        frame = self._frame("deletes", _source(self._engine, "deletes"), self._parts_of("spark/plan_deletes"))
+        return frame.select(*_CHANGE, *more)
 
     def key_changes(self) -> DataFrame:
         """The documents whose key values differ between the ends of the window, each at its last key change in it.
@@ -103,10 +114,28 @@ class Reading:
         A→B→C is one row from A to C, A→B→A is none; none where there is no window. Columns: resource_key_id, change_version,
         document_id, document_uuid, old_key_values and new_key_values string (JSON), committed_at. Raises CheckpointExpired.
         """
+        return self._key_changes([])
+
+    def _key_changes(self, more: Sequence[str]) -> DataFrame:
         self._refuse_expired("KeyChangeEvent")
         window = {"min_version": self.plan.first, "max_version": self.plan.last}
         text = _source(self._engine, "key_changes", **window)
-        return self._frame("key_changes", text, self._parts_of("spark/plan_key_changes")).select(*_KEY_CHANGE)
+        return self._frame("key_changes", text, self._parts_of("spark/plan_key_changes")).select(*_KEY_CHANGE, *more)
+
+    def rows(self, *, body: bool = False) -> DataFrame:
+        """The changes, deletes and key changes of the window in one frame, with the columns of the data source "dmsjournal".
+
+        Columns: resource, _change_type, _commit_version, _commit_timestamp, document_id, document_uuid, key_values, old_key_values,
+        and body where it is asked for. What is not used of the frame is not asked of the database, and filters on resource,
+        _commit_version and document_id are part of its queries; one on _change_type leaves the others' queries out. `explain()`
+        shows both. Raises CheckpointExpired.
+        """
+        wanted = ["body"] if body else []
+        frames = [_of_source(self._changes(["resource"], body=body), "upsert", wanted)]
+        if isinstance(self.plan, Plan):
+            frames.append(_of_source(self._deletes(["resource"]), "delete", wanted))
+            frames.append(_of_source(self._key_changes(["resource"]), "key_change", wanted))
+        return reduce(DataFrame.unionByName, frames)
 
     def since(self, version: int) -> DataFrame:
         """The documents that changed or were deleted after a version, each once, whether or not at or below the horizon.
@@ -185,8 +214,16 @@ class Reading:
         edges = [first - 1, *(end for end, _ in ends)]
         return [sa.and_(_version.between(after + 1, through), _resource.in_(ids)) for after, through in pairwise(edges)]
 
-    def _frame(self, source: str, text: str, conditions: Sequence[_Condition]) -> DataFrame:
-        options = dict(self._options)
+    @property
+    def _body_bytes(self) -> int:
+        """About how many bytes a body has; it is looked for where `read` was not told of bodies."""
+        if self.row_bytes > sizes.ROW:
+            return self.row_bytes - sizes.ROW
+        with self._session() as session:
+            return sizes.body_bytes(session)
+
+    def _frame(self, source: str, text: str, conditions: Sequence[_Condition], *, body_bytes: int = 0) -> DataFrame:
+        options = self._options | {"fetchsize": str(sizes.fetch_size(sizes.ROW + body_bytes))}
         nothing = sa.literal_column("1") == 0
         predicates = [self._engine.literal(condition) for condition in conditions or [nothing]]
         try:
@@ -217,21 +254,29 @@ def read(
     full: bool = False,
     events_per_part: int | None = None,
     parts: int | None = None,
+    body: bool = False,
 ) -> Iterator[Reading]:
     """A window of the changes of a resource, of several, or of all (None), to be read by Spark inside the `with` block.
 
     Bounds: the window is inclusive and cut to the horizon; one above it is empty. `full`: no window, but each live document at its
     version as of now, where that is at most the horizon; what is above it is in the window that follows. Either `parts` (1 to
-    10,000: about so many) or `events_per_part` (250,000 without either). On PostgreSQL all tasks read one snapshot, taken where
-    the block begins and gone where it ends: a frame that is read later fails. On SQL Server each task has a snapshot of its own
-    where the database allows it, else each statement is READ COMMITTED: then two windows that follow one another hold the last
-    state of each document, and what is read is right once the block has ended without an error. Raises InvalidRequest,
-    CheckpointExpired, NotInstalled, UnsupportedCapability, Unavailable. Source: docs/how-it-works.md, Spark.
+    10,000: about so many) or `events_per_part`; without either 250,000 events. `body`: bodies will be read, so that a part without
+    either has about 64 MB at most. On PostgreSQL all tasks read one snapshot, taken where the block begins and gone where it
+    ends: a frame that is read later fails. On SQL Server each task has a snapshot of its own where the database allows it, else
+    each statement is READ COMMITTED: then two windows that follow one another hold the last state of each document, and what is
+    read is right once the block has ended without an error. Raises InvalidRequest, CheckpointExpired, NotInstalled,
+    UnsupportedCapability, Unavailable. Source: docs/how-it-works.md, Spark.
     """
     if full and window is not None:
         raise InvalidRequest("window", window, "resources in full have none: go on with one from `horizon` + 1")
     with connect(url) as journal:
         options = jdbc_options(url, journal)
+        row_bytes = sizes.ROW
+        if body:
+            with journal.database.session() as session:
+                row_bytes += sizes.body_bytes(session)
+        if parts is None and events_per_part is None:
+            events_per_part = sizes.events_per_part(row_bytes)
         plan: Plan | SnapshotPlan
         if full:
             plan = journal.plan_snapshot(resources, documents_per_part=events_per_part, parts=parts)
@@ -245,7 +290,7 @@ def read(
             size = events_per_part or planner.EVENTS_PER_PART
             journal.database.look_for(OPTION)
             has_tracking = OPTION in journal.database.options
-            reading = Reading(plan, plan.horizon, spark, options, engine, sessions, size, has_tracking)
+            reading = Reading(plan, plan.horizon, spark, options, engine, sessions, size, row_bytes, has_tracking)
             yield reading
             reading.refuse_expired()
 
@@ -294,6 +339,23 @@ def _a_snapshot_each(url: str | sa.URL, journal: Journal) -> Iterator[tuple[_Ses
 def _source(engine: Engine, name: str, **binds: object) -> str:
     """A statement with its binds written out: Spark takes texts only."""
     return engine.literal(sql.source(engine.NAME, name).bindparams(**binds))
+
+
+def _of_source(frame: DataFrame, kind: str, wanted: Sequence[str]) -> DataFrame:
+    """Rows of one kind with the columns of the data source."""
+    keys = "new_key_values" if kind == "key_change" else "key_values"
+    missing = F.lit(None).cast("string")
+    return frame.select(
+        "resource",
+        F.lit(kind).alias("_change_type"),
+        F.col("change_version").alias("_commit_version"),
+        F.col("committed_at").alias("_commit_timestamp"),
+        "document_id",
+        "document_uuid",
+        F.col(keys).alias("key_values"),
+        (F.col("old_key_values") if kind == "key_change" else missing).alias("old_key_values"),
+        *((F.col(name) if name in frame.columns else missing).alias(name) for name in wanted),
+    )
 
 
 def _etag(stamps: Column) -> Column:

@@ -58,27 +58,33 @@ class DeltaByResource:
         assert state is not None
         files = []
         for resource in self._mark.resources():
-            table, _ = self._marked(resource)
+            table, _ = self._marked(resource, state.chain)
             files += [replace(file, path=f"{path_of(resource)}/{file.path}") for file in table.files()]
         return lake_files.read(spark, self.store, arrow_schema(state.columns), files)
 
     def fold(self, spark: SparkSession, rows: DataFrame, state: OutputState, afresh: bool) -> None:
         """See tables.Table. A run that is killed between two tables' commits leaves some ahead: the next one passes those over."""
         marked = [] if afresh else self._mark.resources()
-        tables = {resource: self._marked(resource)[0] for resource in marked}
-        had = {resource: self._marked(resource)[1].version for resource in marked}
+        there = {resource: self._marked(resource, state.chain) for resource in marked}
+        tables = {resource: table for resource, (table, _) in there.items()}
+        had = {resource: at.version for resource, (_, at) in there.items()}
         for resource in self.resources():  # those that a killed run has begun, and those that are to begin anew
             if resource not in tables:
                 tables[resource] = self.table(resource)
                 found = tables[resource].state()
                 if found is not None and found.chain == state.chain and found.columns == state.columns:
                     had[resource] = found.version
-        new = self._written(folded(None, rows.where(~_among([*had])), apart=True), state, staging=False)
-        for resource in sorted({*new, *(tables.keys() - had.keys())}):
-            table = tables.setdefault(resource, self.table(resource))
-            table.begin(_below(resource, new.get(resource, [])), state)
         if had:
-            self._merge(rows, tables, had, state)
+            rows = rows.persist()  # they are looked at twice
+        try:
+            new = self._written(folded(None, rows.where(~_among([*had])), apart=True), state, staging=False)
+            for resource in sorted({*new, *(tables.keys() - had.keys())}):
+                table = tables.setdefault(resource, self.table(resource))
+                table.begin(_below(resource, new.get(resource, [])), state)
+            if had:
+                self._merge(rows, tables, had, state)
+        finally:
+            rows.unpersist()
         self._mark.move(state, sorted(tables.keys() - set(marked)), afresh)
 
     def resources(self) -> list[str]:
@@ -99,12 +105,15 @@ class DeltaByResource:
         """The table of a resource."""
         return DeltaDocuments(self.store.under(path_of(resource)), partition=False)
 
-    def _marked(self, resource: str) -> tuple[DeltaDocuments, OutputState]:
-        """The table of a resource that must have one, with its state."""
+    def _marked(self, resource: str, chain: str) -> tuple[DeltaDocuments, OutputState]:
+        """The table of a resource that must have one, of a chain, with its state."""
         table = self.table(resource)
         state = table.state()
         if state is None:
             raise InvalidRequest("table", str(table.store), "it is gone: bring it back, or use `replace` to begin all tables anew")
+        if state.chain != chain:
+            remedy = "a run with `replace` that was cut short has begun it anew: do that run again"
+            raise InvalidRequest("table", str(table.store), remedy)
         return table, state
 
     def _merge(self, rows: DataFrame, tables: dict[str, DeltaDocuments], had: dict[str, int], state: OutputState) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 from urllib.parse import unquote
 from uuid import uuid4
@@ -119,15 +120,9 @@ class DeltaLog:
 
     def told(self) -> Iterator[dict[str, Any]]:
         """What our commits tell, the newest first, as far as the table keeps its history."""
-        limit, seen = 25, 0
-        while True:
-            commits = self.table.history(limit)
-            for commit in commits[seen:]:
-                if TOLD in commit:
-                    yield json.loads(commit[TOLD])
-            if len(commits) < limit:
-                return
-            limit, seen = limit * 4, len(commits)
+        for commit in _commits(self.table):
+            if TOLD in commit:
+                yield json.loads(commit[TOLD])
 
     def _commit_of(self, text: str) -> int | None:
         """The number of the commit that tells this, among the last ones."""
@@ -142,7 +137,7 @@ class DeltaLog:
 
     def _refuse_restored(self, table: Any) -> None:
         """A table that was restored to an older commit keeps the word of how far it had come, and has lost the rows."""
-        for commit in table.history(_LOOKED_AT):
+        for commit in islice(_commits(table), _LOOKED_AT):
             if TOLD in commit:
                 return
             if commit.get("operation") == "RESTORE":
@@ -162,6 +157,17 @@ class DeltaLog:
 
     def _unavailable(self, error: Exception) -> Unavailable:
         return unavailable(self.store, error)
+
+
+def _commits(table: Any) -> Iterator[dict[str, Any]]:
+    """The commits, the newest first, a few at a time: each one is a file to read."""
+    limit, seen = 5, 0
+    while True:
+        commits = table.history(limit)
+        yield from commits[seen:]
+        if len(commits) < limit:
+            return
+        limit, seen = limit * 5, len(commits)
 
 
 def unavailable(store: Store, error: Exception) -> Unavailable:

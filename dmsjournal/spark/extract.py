@@ -29,7 +29,7 @@ from dmsjournal.model.windows import Window
 from dmsjournal.operate.held_back import HeldBack
 from dmsjournal.read.plan import Plan, SnapshotPlan
 from dmsjournal.read.stream import DELETE, KEY_CHANGE, UPSERT
-from dmsjournal.spark import parquet
+from dmsjournal.spark import parquet, sizes
 from dmsjournal.spark.counts import counted
 from dmsjournal.spark.dataframes import Reading, read
 from dmsjournal.spark.folders import folder_of
@@ -195,7 +195,9 @@ def _write(
     """Writes the files of a run; None where newest has seemed to fall below it for a moment: docs/how-it-works.md, The horizon."""
     window = Window(work.first, work.last) if work.kind == "window" else None
     with (
-        read(spark, url, settings.chosen, window, full=window is None, events_per_part=events_per_part) as reading,
+        read(
+            spark, url, settings.chosen, window, full=window is None, events_per_part=events_per_part, body=settings.body
+        ) as reading,
         watched(spark, "writing", progress),
     ):
         if reading.plan.last < work.first:
@@ -205,7 +207,7 @@ def _write(
         if kept.settings() is None:
             kept.begin(settings)
         by = "resource" if settings.partition else None
-        parquet.write(folder, compact(reading, rows, by), by_resource=settings.partition, size=file_size)
+        parquet.write(folder, compact(reading, rows, by, file_size), by_resource=settings.partition, size=file_size)
     resources = frozenset(str(resource) for resource in reading.plan.resources)
     schema = {field.name: field.dataType.simpleString() for field in rows.schema}
     return _Written(folder, reading.plan.last, reading.horizon, resources, schema)
@@ -227,7 +229,17 @@ def preview(
     with connect(url) as db, with_remedy():
         settings = settings_for(kept, resources, None, None, None)
         work = work_of(db, kept, asked)
-        return planned(db, work, settings.chosen, events_per_part) if isinstance(work, Work) else None
+        return previewed(db, work, settings.chosen, events_per_part, settings.body) if isinstance(work, Work) else None
+
+
+def previewed(
+    db: Journal, work: Work, chosen: Sequence[ResourceKey] | None, events_per_part: int | None, body: bool
+) -> Plan | SnapshotPlan:
+    """The plan of a run as it is read: its parts are of a number of events, or of as many as have about equal bytes."""
+    if events_per_part is None:
+        with db.database.session() as session:
+            events_per_part = sizes.events_per_part(sizes.ROW + (sizes.body_bytes(session) if body else 0))
+    return planned(db, work, chosen, events_per_part)
 
 
 def planned(
@@ -334,10 +346,18 @@ def expected(url: str | sa.URL, plan: Plan | SnapshotPlan) -> Counts:
         )
 
 
-def compact(reading: Reading, rows: DataFrame, by: str | None) -> DataFrame:
-    """The rows in as few tasks as write them in few files: one where they are few, else about one for each file."""
-    if len(reading.plan.parts) <= 1:
+def compact(reading: Reading, rows: DataFrame, by: str | None, size: int) -> DataFrame:
+    """The rows in as few tasks as write them in few files: one where they are few, else about one for each file.
+
+    Where each part is large enough for files of a quarter of the `size`, in bytes, its task writes them: a shuffle would cost more.
+    """
+    parts = len(reading.plan.parts)
+    if parts <= 1:
         return rows.coalesce(1)
+    files = parts * (len(reading.plan.resources) if by else 1)
+    events = reading.plan.events if isinstance(reading.plan, Plan) else reading.plan.documents
+    if events * reading.row_bytes >= files * size // 4:
+        return rows
     return rows.hint("rebalance", F.col(by)) if by else rows.hint("rebalance")
 
 

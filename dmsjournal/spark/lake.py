@@ -27,7 +27,17 @@ from dmsjournal.read.plan import Plan, SnapshotPlan
 from dmsjournal.spark import lake_files
 from dmsjournal.spark.dataframes import Reading, read
 from dmsjournal.spark.delta_changes import DeltaChanges, LakeSettings, LakeState
-from dmsjournal.spark.extract import EVERYTHING, FILE_SIZE, ExtractRequest, Work, compact, held_back, planned, with_remedy
+from dmsjournal.spark.extract import (
+    EVERYTHING,
+    FILE_SIZE,
+    ExtractRequest,
+    Work,
+    compact,
+    held_back,
+    planned,
+    previewed,
+    with_remedy,
+)
 from dmsjournal.spark.jobs import Progress, watched
 from dmsjournal.spark.lake_files import DataFile
 from dmsjournal.spark.manifests import Counts
@@ -97,14 +107,19 @@ def extract_to_lake(
         window = Window(work.first, work.last) if work.kind == "window" else None
         spark, schema = session(), schema_of(settings)
         with (
-            read(spark, url, chosen, window, full=window is None, events_per_part=events_per_part) as reading,
+            read(spark, url, chosen, window, full=window is None, events_per_part=events_per_part, body=settings.body) as reading,
             watched(spark, "writing", progress),
         ):
             if reading.plan.last < work.first:  # newest has seemed to fall for a moment
                 return nothing_to_do(db, state)
             by = "resource" if settings.partition else None
             files = lake_files.write(
-                compact(reading, rows_of(reading, settings), by), store, schema, by=by, kind="_change_type", size=file_size
+                compact(reading, rows_of(reading, settings), by, file_size),
+                store,
+                schema,
+                by=by,
+                kind="_change_type",
+                size=file_size,
             )
         try:
             counts = counted(files)
@@ -146,7 +161,7 @@ def preview_of_lake(
     with connect(url) as db, with_remedy():
         settings = settings_for(store, state, resources, None, None, None)
         work = work_of(db, store, state, asked)
-        return planned(db, work, _chosen(settings), events_per_part) if isinstance(work, Work) else None
+        return previewed(db, work, _chosen(settings), events_per_part, settings.body) if isinstance(work, Work) else None
 
 
 def settings_for(

@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
 from dmsjournal.errors import Unavailable
+from dmsjournal.spark.parquet import UNIQUE
 from dmsjournal.spark.stores import Store
 
 _GROUP = 32 * 2**20  # bytes in memory that become one row group
@@ -253,7 +254,8 @@ class _File:
         self._there, self._partition, self._kind = there, partition, kind
         self.path = f"{folder}part-{uuid4()}.zstd.parquet"
         self._stream = there.open_output_stream(self.path)
-        self._writer = pq.ParquetWriter(self._stream, schema, compression="zstd")
+        repeated = [name for name in schema.names if name not in UNIQUE]
+        self._writer = pq.ParquetWriter(self._stream, schema, compression="zstd", use_dictionary=repeated)
         self._lots: list[pa.Table] = []
         self.held, self.rows = 0, 0
         self._kinds: dict[str, Counter[str]] = {}

@@ -21,6 +21,10 @@ from dmsjournal.spark.folders import in_spark
 # are sorted by their resource first, which takes a fifth of an extract's time.
 SETTINGS = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS", "spark.sql.maxConcurrentOutputFileWriters": "16"}
 
+# Texts that hardly repeat: a dictionary of them is built in vain.
+UNIQUE = ("body", "document_uuid", "etag", "key_values", "new_key_values", "old_key_values")
+_PLAIN = {f"parquet.enable.dictionary#{name}": "false" for name in UNIQUE}
+
 _PATIENCE = 60.0  # seconds for Spark to tell what it has counted
 
 
@@ -35,7 +39,7 @@ def write(folder: Path, rows: DataFrame, *, by_resource: bool = True, size: int 
     settings = SETTINGS | ({} if size is None else {"spark.sql.adaptive.advisoryPartitionSizeInBytes": str(2 * size)})
     with _set(rows.sparkSession, settings):
         counted = Observation()
-        writer = rows.observe(counted, F.count(F.lit(1)).alias("rows")).write.mode("append")
+        writer = rows.observe(counted, F.count(F.lit(1)).alias("rows")).write.mode("append").options(**_PLAIN)
         (writer.partitionBy("resource") if by_resource else writer).parquet(in_spark(folder))
         written = _rows_of(counted)
     files = folder.glob("resource=*/*.parquet" if by_resource else "*.parquet")

@@ -9,16 +9,17 @@ It runs in Python workers, which have this package and the database's driver. So
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
+from contextlib import suppress
 from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
-from dmsjournal.errors import InvalidRequest, UnsupportedCapability
+from dmsjournal.errors import InvalidRequest, JournalError, UnsupportedCapability
 from dmsjournal.journal import Journal, connect
 from dmsjournal.read.stream import LATEST, Offset, Part, SnapshotPart, Stream
-from dmsjournal.spark import rows
+from dmsjournal.spark import rows, sizes
 from dmsjournal.spark.options import SNAPSHOT, STARTS, Asked, refused
 from dmsjournal.util.iteration import raises_again
 
@@ -86,7 +87,11 @@ class _Reading:
 
     @property
     def _sizes(self) -> dict[str, int | None]:
-        return {"parts": self._asked.parts, "events_per_part": self._asked.events_per_part}
+        parts, events = self._asked.parts, self._asked.events_per_part
+        if parts is None and events is None and "body" in self._columns.fieldNames():
+            with self.journal.database.session() as session:
+                events = sizes.events_per_part(sizes.ROW + sizes.body_bytes(session))
+        return {"parts": parts, "events_per_part": events}
 
     @raises_again
     def read(self, partition: InputPartition) -> Generator[pa.RecordBatch]:
@@ -164,8 +169,12 @@ if ADMITS:
             return self.stream.next(Offset.from_dict(start), events, self._newest).to_dict()
 
         def reportLatestOffset(self) -> dict[str, Any]:
-            """The horizon, for the progress that Spark reports."""
-            return self.stream.at(LATEST).to_dict()
+            """The horizon, for the progress that Spark reports, and what is held back above it."""
+            told = self.stream.at(LATEST).to_dict()
+            with suppress(JournalError):  # it only shows, and the role may not look
+                if (held := self.journal.held_back()) is not None:
+                    told["held_back"] = str(held)
+            return told
 
         def prepareForTriggerAvailableNow(self) -> None:
             """What comes after now is not read."""

@@ -178,6 +178,27 @@ def test_an_apply_that_was_cut_short_adds_nothing_twice(chain: Chain, monkeypatc
     assert cut_short(chain, monkeypatch, points, 5) == 2
 
 
+def test_a_replacement_that_was_cut_short_is_done_again(
+    spark: SparkSession, history: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some tables are of the new input then, and none of them takes what comes from the old one."""
+    first = Chain(spark, history, str(tmp_path / "first"), str(tmp_path / "table"), {}, by_resource=True)
+    second = replace(first, changes=str(tmp_path / "second"))
+    first.extract()
+    first.apply()
+    change(history, random.Random(1), 20)
+    second.extract()
+    killed(monkeypatch, DeltaLog, "commit", 1, after=True)
+    with pytest.raises(Killed):
+        second.apply(replace=True)
+    monkeypatch.undo()
+    first.extract()
+    with pytest.raises(dj.InvalidRequest, match="a run with `replace` that was cut short has begun it anew"):
+        first.apply()
+    second.apply(replace=True)
+    assert second.state() == state_of_database(history)
+
+
 @pytest.mark.long
 @pytest.mark.timeout(1800)
 @pytest.mark.acceptance("100")

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import re
 import time
 from collections import defaultdict
 from collections.abc import Iterable
@@ -18,10 +19,10 @@ from pyspark.sql import functions as F
 
 import dmsjournal as dj
 from dmsjournal.database import sqlserver
-from dmsjournal.spark import dataframes
+from dmsjournal.spark import dataframes, sizes
 from dmsjournal.spark.dataframes import Reading, read
 from dmsjournal.spark.jdbc import jdbc_options
-from tests.helpers import resource, write
+from tests.helpers import document, resource, write
 
 pytestmark = pytest.mark.xdist_group("spark")
 
@@ -554,3 +555,77 @@ def test_bodies_of_tracked_rows_are_read_from_their_tables(url: str, spark: Spar
             found = {row.document_id: json.loads(row.body) for row in reading.changes(body=True).collect()}
             assert found == wanted
             assert reading.changes().count() == 106
+
+
+def asked_for(frame: DataFrame) -> list[tuple[str, list[str], str]]:
+    """What explain() shows of each query: its source, the columns that it asks for, and the filters that it has."""
+    shown = str(frame._jdf.queryExecution().executedPlan().toString())  # type: ignore[operator]
+    found = re.findall(r"\) AS (\w+)\).*?PushedFilters: \[(.*?)\], ReadSchema: struct<(.*?)>", shown, re.DOTALL)
+    return [(source, [each.split(":")[0] for each in columns.split(",") if each], filters) for source, filters, columns in found]
+
+
+def scans(url: str, table: str) -> int:
+    """How often a table or its indexes were scanned, by sessions that have ended."""
+    text = f"SELECT seq_scan + coalesce(idx_scan, 0) FROM pg_stat_all_tables WHERE relid = 'dms.{table}'::regclass"
+    engine = sa.create_engine(url, poolclass=sa.NullPool)
+    with engine.connect() as conn:
+        return int(conn.exec_driver_sql(text).scalar_one())
+
+
+def test_all_changes_in_one_frame_ask_the_database_for_what_is_used(spark: SparkSession, history: str, journal: dj.Journal) -> None:
+    """The queries have the columns and the filters; those of other kinds are not there."""
+    with read(spark, history) as reading:
+        rows = reading.rows(body=True)
+        first, last = reading.plan.first, reading.plan.last
+        kinds = [(reading.changes(), "upsert"), (reading.deletes(), "delete"), (reading.key_changes(), "key_change")]
+        expected = {
+            (str(reading_of[row.resource_key_id]), kind, row.change_version, row.document_id, row.committed_at)
+            for frame, kind in kinds
+            for row in frame.collect()
+            for reading_of in [{number: name for name, number in reading.plan.resources.items()}]
+        }
+        names = ("resource", "_change_type", "_commit_version", "document_id", "_commit_timestamp")
+        assert {tuple(row[name] for name in names) for row in rows.collect()} == expected
+        assert {kind for _, kind, *_ in expected} == {"upsert", "delete", "key_change"}
+
+        before = {table: scans(history, table) for table in ("DocumentCache", "KeyChangeEvent")}
+        counting = rows.groupBy().count()
+        assert asked_for(counting) == [("changes", [], ""), ("deletes", [], ""), ("key_changes", [], "")]
+        assert counting.collect()[0][0] == len(expected)
+        while scans(history, "KeyChangeEvent") == before["KeyChangeEvent"]:  # until its sessions have told
+            time.sleep(0.1)
+        assert scans(history, "DocumentCache") == before["DocumentCache"]
+
+        spark.conf.set("spark.sql.maxMetadataStringLength", "1000")  # else a long list of filters is cut
+        some = rows.where(F.col("resource") == str(STUDENT)).where(F.col("_change_type") == "delete")
+        some = some.where(F.col("_commit_version").between(first + 1, last)).select("document_id")
+        [(source, columns, filters)] = asked_for(some)
+        spark.conf.unset("spark.sql.maxMetadataStringLength")
+        assert (source, columns) == ("deletes", ["document_id"])
+        for each in (f"*EqualTo(resource,{STUDENT})", f"*GreaterThanOrEqual(change_version,{first + 1})"):
+            assert each in filters
+        wanted = {row[3] for row in expected if row[0] == str(STUDENT) and row[1] == "delete" and row[2] > first}
+        assert {row.document_id for row in some.collect()} == wanted
+    with read(spark, history, full=True) as reading:
+        assert {row._change_type for row in reading.rows().select("_change_type").distinct().collect()} == {"upsert"}
+
+
+@pytest.mark.parametrize(("size", "parts"), [(40, 1), (200_000, 4)])
+def test_parts_and_round_trips_are_of_bytes(spark: SparkSession, url: str, journal: dj.Journal, size: int, parts: int) -> None:
+    """Large bodies in small parts and a few at a time, so that no task holds more than a small one does."""
+    write(journal, *(document(STUDENT, n, body={"text": "x" * size}) for n in range(4)))
+    few = sizes.FEWEST
+    sizes.FEWEST, part = 1, sizes.PART
+    sizes.PART = 300_000
+    try:
+        with read(spark, url, body=True) as reading:
+            assert len(reading.plan.parts) == parts
+            frame = reading.changes(body=True)
+            assert {len(row.body) for row in frame.collect()} == {size + len('{"text": ""}')}
+        with read(spark, url) as reading:
+            assert len(reading.plan.parts) == 1
+    finally:
+        sizes.FEWEST, sizes.PART = few, part
+    assert sizes.fetch_size(sizes.ROW) == 10_000
+    assert sizes.fetch_size(100_000) == 83
+    assert sizes.fetch_size(2**30) == 50

@@ -15,10 +15,10 @@ import dmsjournal as dj
 from dmsjournal.model.windows import MAX_VERSION
 from dmsjournal.read.density import Mass
 from dmsjournal.read.stream import admitted
-from dmsjournal.spark import rows, source
+from dmsjournal.spark import rows, sizes, source
 from dmsjournal.spark.options import STARTS
 from dmsjournal.spark.source import DmsJournal, WholeStreamReader
-from tests.helpers import SCHOOL, STUDENT, document, write
+from tests.helpers import SCHOOL, STUDENT, change_content, document, write
 
 URL = "postgresql://me:s3cret@127.0.0.1:1/db"
 
@@ -189,6 +189,26 @@ def test_a_stream_starts_at_words(school: dj.Journal, url: str) -> None:
     for option in ("startingVersion", "startingOffsets"):
         with pytest.raises(dj.InvalidRequest, match=rf"^{option} = 8: it is above the newest readable version \(6\)"):
             streaming(url, **{option: "8"}).initialOffset()
+
+
+def test_parts_of_bodies_are_of_bytes(school: dj.Journal, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(school, *(document(STUDENT, n, body={"text": "x" * 50_000}) for n in range(4)))
+    monkeypatch.setattr(sizes, "FEWEST", 1)
+    monkeypatch.setattr(sizes, "PART", 60_000)
+    for options, is_cut in (({"body": "true"}, True), ({}, False), ({"body": "true", "parts": "2"}, False)):
+        reader = made(url, **options).reader(rows.schema(body="body" in options))
+        assert (len(reader.partitions()) > 4) is is_cut
+
+
+def test_progress_says_what_is_held_back(school: dj.Journal, url: str, connections) -> None:
+    reader = streaming(url)
+    assert reader.reportLatestOffset() == reader.stream.at("latest").to_dict()
+    with connections[0].begin():
+        connections[0].exec_driver_sql("UPDATE dms.Document SET ContentVersion = 0 WHERE DocumentId = 1")
+        change_content(connections[1], 2)
+        told = reader.reportLatestOffset()
+        assert (told["version"], told["held_back"].startswith("2 versions above 6 held back since ")) == (6, True)
+    reader.stop()
 
 
 def test_a_stream_starts_with_a_snapshot_or_at_a_time(school: dj.Journal, url: str) -> None:

@@ -47,6 +47,7 @@ UNTRANSLATED = {  # the queries that are not compared: each with what is said of
     **dict.fromkeys(["begin_page", "horizon"], "Execute: EXECUTE dms.horizon"),  # it looks at SQL Server's locks
     **dict.fromkeys(["lock_creation", "lock_identities", "share_identities"], "Execute: EXECUTE dms.lock_keys"),
     "snapshot_isolation": "sys.databases",  # of SQL Server's catalog
+    "body_bytes": "datalength",  # nvarchar has two bytes a character
     "moment": "Execute: EXECUTE dms.newest_stamp",  # SQL Server's own way to read its sequence
     "begin_part": "sys.databases",  # what the database allows
     "connect": "XACT_ABORT = ON",  # settings of SQL Server's

@@ -15,7 +15,7 @@ BEGIN
     END IF;
     RETURN (
     SELECT CASE WHEN count(*) = 0 THEN source ELSE format(
-        'SELECT c.resource_key_id, c.change_version, c.document_id, c.document_uuid, c.key_values, c.committed_at, '
+        'SELECT c.resource_key_id, c.resource, c.change_version, c.document_id, c.document_uuid, c.key_values, c.committed_at, '
         'coalesce(c.body, CAST(CASE c.resource_key_id %s END AS text)) AS body, c.stamps, c.last_modified FROM (%s) AS c %s',
         string_agg(format('WHEN %s THEN CASE WHEN %s IS NOT NULL THEN %s END', t.kind, t.first, t.body), ' ' ORDER BY t.id), source,
         string_agg(format('LEFT JOIN %s AS tracked_%s ON %s', t.relation, t.id, t.matches), ' ' ORDER BY t.id)) END

@@ -2,7 +2,8 @@
 -- Binds: none. Spark puts it in a FROM, asks for the columns that it needs, and bounds it by change_version, resource_key_id and document_id.
 -- Gives: stamps, the numbers that the etag is made of (docs/how-it-works.md, Etags), separated by commas; last_modified, as derive.sql tells.
 -- Plan: that of the view. A join whose columns nobody asks for is left out.
-SELECT change.ResourceKeyId AS resource_key_id, change.ChangeVersion AS change_version, change.DocumentId AS document_id,
+SELECT change.ResourceKeyId AS resource_key_id, resource.ProjectName || '/' || resource.ResourceName || '/' || resource.ResourceVersion AS resource,
+       change.ChangeVersion AS change_version, change.DocumentId AS document_id,
        CAST(change.DocumentUuid AS text) AS document_uuid, CAST(change.KeyValues AS text) AS key_values, change.CommittedAt AS committed_at,
        CAST(cache.DocumentJson AS text) AS body,
        (SELECT concat_ws(',', change.ContentVersion, change.IdentityVersion,
@@ -15,3 +16,4 @@ SELECT change.ResourceKeyId AS resource_key_id, change.ChangeVersion AS change_v
 FROM dms.ResourceChange AS change
 LEFT JOIN dms.Document AS document ON document.DocumentId = change.DocumentId
 LEFT JOIN dms.DocumentCache AS cache ON cache.DocumentId = change.DocumentId
+LEFT JOIN dms.ResourceKey AS resource ON resource.ResourceKeyId = change.ResourceKeyId

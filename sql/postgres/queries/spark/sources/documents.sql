@@ -2,7 +2,8 @@
 -- Binds: none. Spark puts it in a FROM, asks for the columns that it needs, and bounds it by document_id, resource_key_id and change_version.
 -- Gives: the columns of changes.sql; committed_at is when the stamp that is the version was given.
 -- Plan: a range of the documents, and lookups of each one's children by key. A join whose columns nobody asks for is left out.
-SELECT document.ResourceKeyId AS resource_key_id,
+SELECT document.ResourceKeyId AS resource_key_id, resource.ProjectName || '/' || resource.ResourceName || '/' || resource.ResourceVersion AS resource,
+      
        greatest(document.ContentVersion, document.IdentityVersion, newest.IdentityVersion) AS change_version,
        document.DocumentId AS document_id, CAST(document.DocumentUuid AS text) AS document_uuid, CAST(document.KeyValues AS text) AS key_values,
        CASE WHEN newest.IdentityVersion > greatest(document.ContentVersion, document.IdentityVersion) THEN newest.IdentityLastModifiedAt
@@ -25,3 +26,4 @@ LEFT JOIN LATERAL (
     LIMIT 1
 ) AS newest ON true
 LEFT JOIN dms.DocumentCache AS cache ON cache.DocumentId = document.DocumentId
+LEFT JOIN dms.ResourceKey AS resource ON resource.ResourceKeyId = document.ResourceKeyId

@@ -3,7 +3,8 @@
 -- Binds: min_version, max_version (inclusive; max at most a horizon read before): the whole window, of which Spark reads parts. It puts this
 --   in a FROM, and bounds it by change_version and resource_key_id.
 -- Plan: ranges of the journal, and lookups in IX_KeyChangeEvent_Document; the lookups are key_changes.sql's.
-SELECT event.ResourceKeyId AS resource_key_id, event.ChangeVersion AS change_version, event.DocumentId AS document_id,
+SELECT event.ResourceKeyId AS resource_key_id, resource.ProjectName || '/' || resource.ResourceName || '/' || resource.ResourceVersion AS resource,
+       event.ChangeVersion AS change_version, event.DocumentId AS document_id,
        CAST(event.DocumentUuid AS text) AS document_uuid, CAST(earliest.OldKeyValues AS text) AS old_key_values,
        CAST(event.NewKeyValues AS text) AS new_key_values, event.CreatedAt AS committed_at
 FROM dms.KeyChangeEvent AS event
@@ -15,6 +16,7 @@ CROSS JOIN LATERAL (
     ORDER BY DocumentId, ChangeVersion
     LIMIT 1
 ) AS earliest
+LEFT JOIN dms.ResourceKey AS resource ON resource.ResourceKeyId = event.ResourceKeyId
 WHERE earliest.OldKeyValues IS DISTINCT FROM event.NewKeyValues
   AND NOT EXISTS (
       SELECT FROM dms.KeyChangeEvent AS later

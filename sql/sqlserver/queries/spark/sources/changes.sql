@@ -3,7 +3,8 @@
 -- Gives: stamps, the numbers that the etag is made of (docs/how-it-works.md, Etags), separated by commas; last_modified, as derive.sql tells.
 --   Times carry their zone, UTC: without one, the driver would read them in the zone of the machine.
 -- Plan: that of the view. A join whose columns nobody asks for is left out.
-SELECT change.ResourceKeyId AS resource_key_id, change.ChangeVersion AS change_version, change.DocumentId AS document_id,
+SELECT change.ResourceKeyId AS resource_key_id, resource.ProjectName + N'/' + resource.ResourceName + N'/' + resource.ResourceVersion AS resource,
+       change.ChangeVersion AS change_version, change.DocumentId AS document_id,
        LOWER(CAST(change.DocumentUuid AS varchar(36))) AS document_uuid, change.KeyValues AS key_values,
        TODATETIMEOFFSET(change.CommittedAt, 0) AS committed_at, cache.DocumentJson AS body,
        CONCAT(change.ContentVersion, ',', change.IdentityVersion, children.Stamps) AS stamps,
@@ -14,6 +15,7 @@ SELECT change.ResourceKeyId AS resource_key_id, change.ChangeVersion AS change_v
 FROM dms.ResourceChange AS change
 LEFT JOIN dms.Document AS document ON document.DocumentId = change.DocumentId
 LEFT JOIN dms.DocumentCache AS cache ON cache.DocumentId = change.DocumentId
+LEFT JOIN dms.ResourceKey AS resource ON resource.ResourceKeyId = change.ResourceKeyId
 OUTER APPLY (
     SELECT STRING_AGG(CAST(CONCAT(',', child.DocumentId, ',', child.IdentityVersion) AS varchar(max)), '')
                WITHIN GROUP (ORDER BY child.DocumentId) AS Stamps,

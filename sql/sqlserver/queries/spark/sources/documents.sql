@@ -2,7 +2,8 @@
 -- Binds: none. Spark puts it in a FROM, asks for the columns that it needs, and bounds it by document_id, resource_key_id and change_version.
 -- Gives: the columns of changes.sql; committed_at is when the stamp that is the version was given.
 -- Plan: a range of the documents, and lookups of each one's children by key. A join whose columns nobody asks for is left out.
-SELECT document.ResourceKeyId AS resource_key_id,
+SELECT document.ResourceKeyId AS resource_key_id, resource.ProjectName + N'/' + resource.ResourceName + N'/' + resource.ResourceVersion AS resource,
+      
        CASE WHEN newest.IdentityVersion > document.ContentVersion AND newest.IdentityVersion > document.IdentityVersion
             THEN newest.IdentityVersion
             WHEN document.ContentVersion > document.IdentityVersion THEN document.ContentVersion
@@ -27,6 +28,7 @@ OUTER APPLY (
     ORDER BY child.IdentityVersion DESC
 ) AS newest
 LEFT JOIN dms.DocumentCache AS cache ON cache.DocumentId = document.DocumentId
+LEFT JOIN dms.ResourceKey AS resource ON resource.ResourceKeyId = document.ResourceKeyId
 OUTER APPLY (
     SELECT STRING_AGG(CAST(CONCAT(',', child.DocumentId, ',', child.IdentityVersion) AS varchar(max)), '')
                WITHIN GROUP (ORDER BY child.DocumentId) AS Stamps,
