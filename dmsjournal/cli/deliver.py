@@ -9,8 +9,9 @@ import typer
 import dmsjournal as dj
 from dmsjournal.cli import events
 from dmsjournal.cli.base import Url, app, fail
-from dmsjournal.cli.feed import of_resource, start_of
+from dmsjournal.cli.feed import held_back, of_resource, start_of
 from dmsjournal.cli.interrupts import until_signalled
+from dmsjournal.cli.output import say
 from dmsjournal.cli.unreadable import PassUnreadable, journal_of
 from dmsjournal.events import formats
 from dmsjournal.util import durations
@@ -167,6 +168,8 @@ def deliver(
                     save_every=_seconds("save_every", save_every), patience=waited,
                 )  # fmt: skip
                 was_stopped = until_signalled(delivery.run, delivery.stop)
+                if once and not was_stopped and (held := held_back(db)) is not None:
+                    say(str(held), err=True)  # the end at newest is not the end of what was written
         except dj.ReceiverFailed as error:
             fail(str(error), _RECEIVER)
         except dj.DeadLettersFull as error:

@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -232,7 +233,7 @@ def test_limits_end_with_3(url: str, journal: dj.Journal, connections) -> None:
 
 
 @pytest.mark.acceptance("99")
-def test_what_is_held_back_names_who_holds_it(url: str, journal: dj.Journal, connections) -> None:
+def test_what_is_held_back_names_who_holds_it(url: str, journal: dj.Journal, connections, tmp_path: Path) -> None:
     first, second = write(journal, document(STUDENT, 1), document(STUDENT, 2))
     assert journal.held_back() is None
     with writing(connections[0], first):
@@ -240,11 +241,15 @@ def test_what_is_held_back_names_who_holds_it(url: str, journal: dj.Journal, con
         held = journal.held_back()
         pid = journal.status().holders[0].pid
         told = CliRunner().invoke(cli.app, ["feed", "--url", url])
+        delivering = ["deliver", "--consumer", "lake", "--files", str(tmp_path), "--once", "--url", url]
+        delivered = CliRunner().invoke(cli.app, delivering)
     assert held is not None
     assert (held.newest, held.versions, [holder.pid for holder in held.holders]) == (2, 2, [pid])
     assert str(held).startswith("2 versions above 2 held back since ")
     assert f" by session {pid} (" in str(held)
     assert len(told.stdout.splitlines()) == 2
     assert told.stderr.splitlines()[0].startswith(f"2 versions above 2 held back since {held.since:%Y-%m-%d}")
+    assert delivered.stderr.startswith("2 versions above 2 held back since ")
     assert journal.held_back() is None
-    assert "held back" not in CliRunner().invoke(cli.app, ["feed", "--url", url]).stderr
+    for command in (["feed", "--url", url], delivering):
+        assert "held back" not in CliRunner().invoke(cli.app, command).stderr
