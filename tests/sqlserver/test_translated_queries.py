@@ -21,6 +21,7 @@ from dmsjournal.database import sql
 from dmsjournal.model.windows import LOWEST_ID
 from tests.helpers import DESCRIPTOR, PLAN, SCHOOL, SECTION, STUDENT, change_identity, commit, expected_changes, key_name
 from tests.sqlserver import translation
+from tests.sqlserver.babelfish import shipped as text_of  # what is translated is never a stand-in's
 
 pytestmark = pytest.mark.xdist_group("translated")  # the histories are made once, for all of them
 
@@ -28,7 +29,7 @@ HISTORIES, TRANSACTIONS, QUESTIONS = 4, 60, 20
 SIZES = (1, 2, 7, 500)
 RESOURCES = (SCHOOL, STUDENT, SECTION, PLAN, DESCRIPTOR)
 CONTAINS = {SECTION: SCHOOL, PLAN: SECTION}  # in its identity
-VIEW = sql.text_of("sqlserver", "views/ResourceChange.v1")
+VIEW = text_of("sqlserver", "views/ResourceChange.v1")
 QUERIES = sql.shipped("sql") / "sqlserver" / "queries"
 
 
@@ -40,7 +41,7 @@ def path_named(name: str) -> str:
 
 def text_named(name: str) -> str:
     """The text of a query, whichever folder it is in."""
-    return sql.text_of("sqlserver", f"queries/{path_named(name)}")
+    return text_of("sqlserver", f"queries/{path_named(name)}")
 
 
 UNTRANSLATED = {  # the queries that are not compared: each with what is said of it when it is tried
@@ -489,7 +490,7 @@ def test_the_view_shows_what_postgresql_s_shows(histories: list[History]) -> Non
 
 
 def test_a_walk_is_what_the_definitions_say(histories: list[History]) -> None:
-    text = sql.text_of("sqlserver", "queries/read/change_page")
+    text = text_of("sqlserver", "queries/read/change_page")
     for history in histories:
         history.random.seed("walks")
         for resource_key_id, size in zip(history.resource_key_ids, itertools.cycle(SIZES), strict=False):
@@ -503,7 +504,7 @@ def test_a_walk_is_what_the_definitions_say(histories: list[History]) -> None:
 @pytest.mark.parametrize("name", ["change_page", "plan_identities_of"])
 def test_of_one_that_refers_to_many_resources_the_events_of_all_are_scanned(histories: list[History], name: str) -> None:
     """Both engines' text, as if 2 resources were many: it finds the same changes, and other resources' events on the way."""
-    texts = {engine: sql.text_of(engine, f"queries/{path_named(name)}") for engine in ("postgres", "sqlserver")}
+    texts = {engine: text_of(engine, f"queries/{path_named(name)}") for engine in ("postgres", "sqlserver")}
     few = {engine: re.sub(r"\b65\b", "3", re.sub(r"(<=|>) 64\b", r"\1 1", text)) for engine, text in texts.items()}
     assert all(few[engine] != texts[engine] for engine in texts)
     for history in histories:
