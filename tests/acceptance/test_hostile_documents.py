@@ -30,7 +30,12 @@ def test_a_parent_whose_key_is_no_object_can_be_followed_and_named(
     student = document(STUDENT, 1)
     plan = dj.Document(PLAN, {"planId": 1}, references=[refer(student, identity_component=True)])
     _, parent = write(journal, student, plan)
-    commit(connections[0], f"UPDATE dms.Document SET KeyValues = '{written}' WHERE DocumentId = {parent}")
+    rewrite = f"UPDATE dms.Document SET KeyValues = '{written}' WHERE DocumentId = {parent}"
+    if connections[0].dialect.name == "mssql" and written[0] not in "[{":
+        with pytest.raises(sa.exc.IntegrityError, match="(?i)CK_Document_KeyValues"):  # its ISJSON takes objects and arrays
+            commit(connections[0], rewrite)
+        return
+    commit(connections[0], rewrite)
     kept, changed = journal.documents([parent])[parent].key_values, list(journal.key_changes(PLAN))
     with pytest.raises(dj.ReferencedDocument, match=f"document {parent}"), journal.write() as tx:
         tx.delete(STUDENT, student.key_values)

@@ -32,7 +32,7 @@ def under_load(race: Race, seconds: float, prune: bool = True) -> list[dj.Findin
     children = [i for i, _ in race.committed(*[lambda w: w.create(CHILD)] * 12)]
     documents = [i for i, _ in race.committed(*[lambda w: w.create()] * 40)]
     programs = [Program(race, number, documents, children) for number in range(WRITERS)]
-    is_time_left, is_any_time_left = for_seconds(seconds), for_seconds(60)
+    is_time_left, is_any_time_left = for_seconds(seconds), for_seconds(180)
     found: list[dj.Finding] = []
     runs = 0
 

@@ -335,6 +335,7 @@ def test_who_pages_while_retention_goes_on_finishes_or_is_told(running: Running,
     for n in range(60):
         write(db, document(STUDENT, n % 7, body={"n": n}))
     ends: list[tuple[list[int], int]] = []
+    have_begun = threading.Barrier(7)  # 0 is "from what is kept": each has its first page before something is deleted
 
     def walk(limit: int) -> None:
         seen: list[int] = []
@@ -347,6 +348,8 @@ def test_who_pages_while_retention_goes_on_finishes_or_is_told(running: Running,
                     break
                 found = answer.json()
                 seen += sequences(found)
+                if after == 0:
+                    have_begun.wait(60)
                 after = found["next_sequence"]
                 if not found["count"]:
                     break
@@ -355,11 +358,12 @@ def test_who_pages_while_retention_goes_on_finishes_or_is_told(running: Running,
     threads = [threading.Thread(target=walk, args=(limit,)) for limit in (1, 2, 3, 5, 20, 60)]
     for thread in threads:
         thread.start()
+    have_begun.wait(60)
     with running.client(ADMIN) as admin:
         for before in range(4, 60, 4):
             assert admin.post("/changefeed/retention", json={"before_sequence": before}).status_code == 200
     for thread in threads:
-        thread.join(20)
+        thread.join(60)
     assert len(ends) == 6
     for seen, after in ends:
         assert seen == list(range(1, after + 1))  # all up to where it ended, whether at the end or at what was pruned

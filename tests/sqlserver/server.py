@@ -170,7 +170,7 @@ class SqlServer:
         return engine_for(self.url.set(database=database)).url.render_as_string(hide_password=False)  # with its driver
 
     def _drop(self, name: str) -> None:
-        for patience in range(100, -1, -1):  # a stand-in's sessions take their time to end
+        for patience in range(300, -1, -1):  # a stand-in's sessions take their time to end
             try:
                 return self._execute(f"DROP DATABASE {name}")
             except sa.exc.DBAPIError:
