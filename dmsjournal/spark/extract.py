@@ -349,14 +349,15 @@ def expected(url: str | sa.URL, plan: Plan | SnapshotPlan) -> Counts:
 def compact(reading: Reading, rows: DataFrame, by: str | None, size: int) -> DataFrame:
     """The rows in as few tasks as write them in few files: one where they are few, else about one for each file.
 
-    Where each part is large enough for files of a quarter of the `size`, in bytes, its task writes them: a shuffle would cost more.
+    Where the parts are large enough for files of a sixteenth of the `size`, in bytes, their tasks write them: a shuffle costs a
+    third of an extract's time.
     """
     parts = len(reading.plan.parts)
     if parts <= 1:
         return rows.coalesce(1)
     files = parts * (len(reading.plan.resources) if by else 1)
     events = reading.plan.events if isinstance(reading.plan, Plan) else reading.plan.documents
-    if events * reading.row_bytes >= files * size // 4:
+    if events * reading.row_bytes >= files * size // 16:
         return rows
     return rows.hint("rebalance", F.col(by)) if by else rows.hint("rebalance")
 
