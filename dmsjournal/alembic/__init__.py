@@ -12,7 +12,6 @@ import sqlalchemy as sa
 from alembic.operations import MigrateOperation, Operations
 
 from dmsjournal.database.engines import engine_of_dialect
-from dmsjournal.errors import UnsupportedCapability
 from dmsjournal.model.resources import ResourceKey
 from dmsjournal.operate.tracking import TrackedTable, literal_of, statement_of
 
@@ -96,8 +95,6 @@ def _untrack(operations: Operations, operation: UntrackTableOp) -> None:
 
 def _execute(operations: Operations, name: str, binds: dict[str, object]) -> None:
     engine = engine_of_dialect(operations.get_context().dialect.name)
-    if engine.NO_TRACKING:
-        raise UnsupportedCapability("tracking tables", engine.NO_TRACKING)
     context = operations.get_context()
     if context.as_sql:
         context.impl.static_output(literal_of(engine, name, binds))

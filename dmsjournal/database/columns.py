@@ -63,11 +63,13 @@ class _Uuid(sa.types.TypeDecorator[UUID]):
 
 _COLUMNS: dict[str, sa.types.TypeDecorator[Any]] = (
     dict.fromkeys(("key_values", "old_key_values", "new_key_values", "body", "body_before", "body_after", "context"), _Json())
+    | dict.fromkeys(("key_columns", "shown_columns", "watched_columns", "refers_to", "problems"), _Json())
     | dict.fromkeys(("deleted_at", "changed_at", "last_modified", "child_last_modified"), _Utc())
     | dict.fromkeys(("now", "created_at", "pruned_at", "updated_at", "found_at", "last_at", "expires_at", "ensured_at"), _Utc())
     | dict.fromkeys(
         ("same_body", "is_alive", "is_listed", "is_identity_component", "is_same", "is_ours", "is_busy", "overflows"), _Flag()
     )
     | dict.fromkeys(("is_content", "is_identity", "is_key", "is_stale", "is_known", "is_referred", "is_told"), _Flag())
+    | dict.fromkeys(("keeps_bodies", "is_filled", "is_whole", "is_seen"), _Flag())
     | dict.fromkeys(("document_uuid", "database_uuid"), _Uuid())
 )

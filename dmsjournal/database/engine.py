@@ -142,8 +142,8 @@ class Engine(Protocol):
         """Whether a part of a journal can be split while readers and writers go on."""
 
     @property
-    def NO_TRACKING(self) -> str:
-        """What to do instead where it cannot track tables of others; empty where it can."""
+    def TRANSACTION(self) -> tuple[str, str]:
+        """What begins and what ends a transaction in a script."""
 
     @property
     def LARGEST_BATCH(self) -> int:

@@ -51,7 +51,7 @@ LARGEST_BATCH = 50_000  # rows that a prune or an adoption takes in one transact
 ENDS_FAILED_TRANSACTIONS = False
 HAS_ONE_SNAPSHOT_FOR_ALL = True
 SPLITS_PARTITIONS = True
-NO_TRACKING = ""
+TRANSACTION = ("BEGIN;", "COMMIT;")
 FILLED_INDEXES = {
     "max_dep_identity_version": ("schema/index_max_dep", "schema/has_index_max_dep", "schema/drop_index_max_dep"),
 }

@@ -45,7 +45,7 @@ LARGEST_BATCH = 2_000  # of a prune or an adoption: with a row a page, below the
 ENDS_FAILED_TRANSACTIONS = True
 HAS_ONE_SNAPSHOT_FOR_ALL = False
 SPLITS_PARTITIONS = False
-NO_TRACKING = "this release tracks tables of PostgreSQL only: on SQL Server, write documents with db.write() or in SQL"
+TRANSACTION = ("BEGIN TRANSACTION;", "COMMIT;\nGO")
 FILLED_INDEXES: dict[str, tuple[str, str, str]] = {}  # the migration makes the index
 
 JDBC_DRIVER = "com.microsoft.sqlserver:mssql-jdbc:13.6.2.jre11"
@@ -88,7 +88,7 @@ _MARK = re.compile(
     r"--[^\n]*|/\*.*?\*/|'[^']*'|\"[^\"]*\"|\[[^]]*]|(\?)", re.DOTALL
 )  # a parameter's, or what may hold a mark that is none
 _HEAD = re.compile(r"^(?:CREATE\s+OR\s+ALTER|CREATE|ALTER)\s+(?=TRIGGER|PROCEDURE|VIEW|FUNCTION)", re.MULTILINE)
-_OURS = range(50001, 50010)  # what sql/sqlserver throws
+_OURS = range(50001, 50011)  # what sql/sqlserver throws
 _OURS_BY_WORDS = {  # mssql-python keeps the number to itself
     50001: "the horizon cannot be read in a",
     50002: "a document cannot (be replaced|change its)",
@@ -100,6 +100,7 @@ _OURS_BY_WORDS = {  # mssql-python keeps the number to itself
     50007: "consumer .* belongs to user",
     50008: "TR_Document_Stamp did not fire|TR_Document_Names does not know",
     50009: "another migration is on its way",
+    50010: "table .* (cannot be tracked|is not there|is tracked already|is not tracked|has no column)",
 }
 # What Microsoft's driver and, at the end, SQLAlchemy know after the question mark: the driver drops anything else without a word.
 # Of the driver's page "DSN and Connection String Keywords and Attributes".
@@ -318,7 +319,7 @@ def as_journal_error(error: exc.DBAPIError) -> JournalError:
     words = low if number is None or number > 60_000 else ""  # what no number tells: of a compatible server's, above SQL Server's
     code = None if number is None else str(number)
     said, _, remedy = message.partition(". ")
-    if number in (50001, 50004):
+    if number in (50001, 50004, 50010):
         return UnsupportedCapability(said, remedy)
     if number in (50002, 50003):
         return InvalidRequest("statement", said, remedy)

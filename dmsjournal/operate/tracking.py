@@ -15,6 +15,7 @@ from dmsjournal.database.engine import Engine
 from dmsjournal.database.session import Session
 from dmsjournal.errors import InvalidRequest, UnsupportedCapability
 from dmsjournal.model.resources import ResourceKey
+from dmsjournal.util.durations import checked_lock_timeout
 
 OPTION = "tracking"
 BLOCKS = 16  # of 8 kB, whose rows one transaction of a fill takes: writers of these rows wait for its end
@@ -118,7 +119,7 @@ def track(
     _require(database)
     for table in tables:
         with database.session() as session:
-            session.execute("operate/track_lock_timeout", lock_timeout=lock_timeout)
+            session.execute("operate/track_lock_timeout", lock_timeout=database.engine.lock_timeout(checked_lock_timeout(lock_timeout)))
             session.execute("operate/track", **table.binds())
         _fill(database, table.table, blocks, pause, progress)
     _fill_rest(database, blocks, pause, progress)
@@ -144,7 +145,7 @@ def renew(
             raise InvalidRequest("trust", name, f"name one of the tables that are renewed: {', '.join(names) or 'none'}")
     for name in names:
         with database.session() as session:
-            session.execute("operate/track_lock_timeout", lock_timeout=lock_timeout)
+            session.execute("operate/track_lock_timeout", lock_timeout=database.engine.lock_timeout(checked_lock_timeout(lock_timeout)))
             session.execute("operate/renew_tracking", table_name=name, unseen=False, trust=name in trust)
         _fill(database, name, blocks, pause, progress)
     _fill_rest(database, blocks, pause, progress)
@@ -169,14 +170,12 @@ def untrack(database: Database, table: str, *, keep_documents: bool, lock_timeou
     """See Journal.untrack."""
     _require(database)
     with database.session() as session:
-        session.execute("operate/track_lock_timeout", lock_timeout=lock_timeout)
+        session.execute("operate/track_lock_timeout", lock_timeout=database.engine.lock_timeout(checked_lock_timeout(lock_timeout)))
         session.execute("operate/untrack", table_name=table, keep_documents=keep_documents)
 
 
 def tracked(database: Database) -> list[Tracked]:
     """See Journal.tracked."""
-    if database.engine.NO_TRACKING:
-        raise UnsupportedCapability("tracking tables", database.engine.NO_TRACKING)
     database.look_for(OPTION)
     if OPTION not in database.options:
         return []
@@ -195,27 +194,30 @@ def tables_of(database: Database, schema: str) -> list[str]:
 
 
 def script(engine: Engine, tables: Iterable[TrackedTable], lock_timeout: str) -> str:
-    """The SQL that tracks and fills tables, for psql. Raises UnsupportedCapability."""
-    if engine.NO_TRACKING:
-        raise UnsupportedCapability("tracking tables", engine.NO_TRACKING)
+    """The SQL that tracks and fills tables, for psql or sqlcmd."""
     parts = [engine.SCRIPT_BEGINS]
     for table in tables:
         parts += [_in_transaction(engine, lock_timeout, literal_of(engine, "operate/track", table.binds()))]
-        parts += [literal_of(engine, "operate/fill_table", {"table_name": table.table})]
-    return "\n".join(parts) + "\n"
+        parts += [literal_of(engine, "operate/fill_table", {"table_name": table.table}), "GO" if engine.SEPARATOR else ""]
+    return "\n".join(part for part in [*parts, engine.SCRIPT_ENDS] if part) + "\n"
 
 
 def untracking_script(engine: Engine, table: str, lock_timeout: str, *, keep_documents: bool) -> str:
-    """The SQL that untracks a table, for psql. Raises UnsupportedCapability."""
-    if engine.NO_TRACKING:
-        raise UnsupportedCapability("tracking tables", engine.NO_TRACKING)
+    """The SQL that untracks a table, for psql or sqlcmd."""
     statement = literal_of(engine, "operate/untrack", {"table_name": table, "keep_documents": keep_documents})
-    return "\n".join([engine.SCRIPT_BEGINS, _in_transaction(engine, lock_timeout, statement)]) + "\n"
+    parts = [engine.SCRIPT_BEGINS, _in_transaction(engine, lock_timeout, statement), engine.SCRIPT_ENDS]
+    return "\n".join(part for part in parts if part) + "\n"
 
 
 def _in_transaction(engine: Engine, lock_timeout: str, statement: str) -> str:
-    waits = literal_of(engine, "operate/track_lock_timeout", {"lock_timeout": lock_timeout})
-    return "\n".join(["BEGIN;", waits, statement, "COMMIT;"])
+    begin, commit = engine.TRANSACTION
+    waits = literal_of(engine, "operate/track_lock_timeout", {"lock_timeout": engine.lock_timeout(checked_lock_timeout(lock_timeout))})
+    return "\n".join([begin, _batch(engine, waits), _batch(engine, statement), commit])
+
+
+def _batch(engine: Engine, statement: str) -> str:
+    """A statement that ends its batch, where the engine has batches."""
+    return f"{statement}\n{engine.SEPARATOR}" if engine.SEPARATOR else statement
 
 
 def statement_of(engine: Engine, name: str, binds: Mapping[str, object]) -> sa.TextClause:
@@ -227,7 +229,7 @@ def statement_of(engine: Engine, name: str, binds: Mapping[str, object]) -> sa.T
 
 
 _TYPES: dict[type, sa.types.TypeEngine[Any]] = {
-    str: sa.String(),
+    str: sa.Unicode(),
     bool: sa.Boolean(),
     int: sa.BigInteger(),
     type(None): sa.types.NullType(),
@@ -242,8 +244,6 @@ def literal_of(engine: Engine, name: str, binds: Mapping[str, object]) -> str:
 
 def _require(database: Database) -> None:
     """Raises UnsupportedCapability unless the database can track tables."""
-    if database.engine.NO_TRACKING:
-        raise UnsupportedCapability("tracking tables", database.engine.NO_TRACKING)
     database.look_for(OPTION)
     if OPTION not in database.options:
         raise UnsupportedCapability("the database has no option tracking", "add it: dmsjournal upgrade --with tracking")

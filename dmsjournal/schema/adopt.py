@@ -38,6 +38,7 @@ from dmsjournal.errors import (
 from dmsjournal.model.windows import LOWEST_ID, checked_size
 from dmsjournal.schema import migrate, ownership
 from dmsjournal.util.backoff import Backoff
+from dmsjournal.util.durations import checked_lock_timeout
 
 logger = logging.getLogger("dmsjournal.adopt")
 
@@ -148,7 +149,7 @@ def _run(url: str | sa.URL, lock_timeout: str, tries: int, trust: Collection[str
     """A run on connections of its own."""
     if tries < 1:
         raise InvalidRequest("tries", tries, "ask for 1 or more")
-    migrate.checked_lock_timeout(lock_timeout)
+    checked_lock_timeout(lock_timeout)
     ownership.checked_trust(trust)
     pool = engine_for(url)
     engine = engine_of(pool)

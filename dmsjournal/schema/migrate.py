@@ -22,9 +22,9 @@ from alembic.script import ScriptDirectory
 from alembic.script.revision import RevisionError
 
 from dmsjournal.database import sql
-from dmsjournal.database.connect import engine_for, engine_of_url, is_locked_out, is_out_of_locks, message_of, translated
+from dmsjournal.database.connect import engine_for, is_locked_out, is_out_of_locks, message_of, translated
 from dmsjournal.database.engine import Engine
-from dmsjournal.database.engines import DEFAULT, engine_named, engine_of, engine_of_dialect
+from dmsjournal.database.engines import DEFAULT, engine_of, engine_of_dialect
 from dmsjournal.database.lock_holders import naming_holders
 from dmsjournal.database.revisions import journal_revision, needed_by, option_of
 from dmsjournal.database.session import Session
@@ -34,14 +34,13 @@ from dmsjournal.errors import (
     MigrationRefused,
     NotInstalled,
     Unavailable,
-    UnsupportedCapability,
     valid_names,
 )
 from dmsjournal.schema import ownership
 from dmsjournal.schema.options import JOURNAL, with_options
+from dmsjournal.util.durations import checked_lock_timeout
 
 _RUN = re.compile(r'"([a-z]+/[\w.]+)"')  # a file that a migration names
-_LOCK_TIMEOUT = re.compile(r"\d+(ms|s|min)?")
 _ALREADY_THERE = {"42P07", "42723", "42710", "2714"}  # PostgreSQL: a table, a function, a trigger; SQL Server: any object
 _ONE_AT_A_TIME = threading.Lock()  # what Alembic's migrations reach, `op` and `context`, is one for the process
 
@@ -77,8 +76,6 @@ def upgrade(
     _checked_revision(revision)
     if revision == "base":
         raise InvalidRequest("revision", revision, "an upgrade leads to a revision; downgrade removes the journal")
-
-    _refuse_tracking(engine_of_url(url), options)
 
     def migrate(config: Config, found: tuple[str, ...]) -> None:
         _check_options("with", options, known_options(config))
@@ -167,7 +164,6 @@ def script(
     `revision` may be a range, from:to; it is "head" if it is not given. A downgrade needs a range. With an option it is the script
     of that option alone, for a database whose journal is at the newest revision. `trust` is as upgrade's. Raises InvalidRequest.
     """
-    _refuse_tracking(engine_named(engine), () if option is None else [option])
     output = io.StringIO()
     config = _config(engine, lock_timeout, trust)
     config.output_buffer = output
@@ -267,13 +263,6 @@ def write_batch(write: Callable[[str], None], engine: Engine, batch: str) -> Non
     write(f"{batch.strip()}\n{engine.SEPARATOR}" if engine.SEPARATOR else batch)
 
 
-def checked_lock_timeout(lock_timeout: str) -> str:
-    """The lock timeout. Raises InvalidRequest."""
-    if not isinstance(lock_timeout, str) or not _LOCK_TIMEOUT.fullmatch(lock_timeout):
-        raise InvalidRequest("lock_timeout", lock_timeout, "write it like 500ms, 5s or 1min; 0 waits for ever")
-    return lock_timeout
-
-
 def _config(engine: str, lock_timeout: str, trust: Collection[str] = ()) -> Config:
     config = Config(stdout=io.StringIO())
     config.set_main_option("script_location", str(sql.shipped("migrations") / engine).replace("%", "%%"))
@@ -352,12 +341,6 @@ def _check_options(parameter: str, names: Collection[str], known: Collection[str
     for name in names:
         if name not in known:
             raise InvalidRequest(parameter, name, otherwise or f"this release has no such option; {valid_names(list(known))}")
-
-
-def _refuse_tracking(engine: Engine, options: Collection[str]) -> None:
-    """Raises UnsupportedCapability for option tracking where the engine has none."""
-    if engine.NO_TRACKING and "tracking" in options:
-        raise UnsupportedCapability("option tracking", engine.NO_TRACKING)
 
 
 def _refuse_below(config: Config, found: tuple[str, ...], revision: str) -> None:

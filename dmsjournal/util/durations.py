@@ -9,6 +9,7 @@ from dmsjournal.errors import InvalidRequest
 
 LONGEST = timedelta(days=36_500)
 _UNITS = {"ms": "milliseconds", "s": "seconds", "min": "minutes", "h": "hours", "d": "days"}
+_LOCK_TIMEOUT = re.compile(r"\d+(ms|s|min)?")
 _WRITTEN = re.compile(rf"(\d{{1,9}})({'|'.join(_UNITS)})")
 
 
@@ -25,3 +26,10 @@ def parsed(parameter: str, text: str) -> timedelta:
     if found is None:
         raise InvalidRequest(parameter, text, "write it like 90d, 12h, 30min, 5s or 500ms")
     return checked_duration(parameter, timedelta(**{_UNITS[found[2]]: int(found[1])}))
+
+
+def checked_lock_timeout(lock_timeout: str) -> str:
+    """The lock timeout. Raises InvalidRequest."""
+    if not isinstance(lock_timeout, str) or not _LOCK_TIMEOUT.fullmatch(lock_timeout):
+        raise InvalidRequest("lock_timeout", lock_timeout, "write it like 500ms, 5s or 1min; 0 waits for ever")
+    return lock_timeout

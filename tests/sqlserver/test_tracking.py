@@ -1,0 +1,589 @@
+"""Tracked tables in T-SQL (acceptance 65 to 75, 87 to 93): rows are documents, foreign keys are references.
+
+One database with option tracking serves all tests of the module: installing it takes a stand-in many seconds. Each test has a schema of its own.
+"""
+
+import itertools
+import json
+import random
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+import dmsjournal as dj
+from tests.helpers import commit
+from tests.sqlserver import grammar
+
+pytestmark = pytest.mark.xdist_group("tracking")
+
+Sql = Callable[..., list[Any]]
+_NUMBERS = itertools.count(1)
+
+
+@pytest.fixture(scope="module")
+def database(sqlserver_server) -> Iterator[str]:
+    from dmsjournal.schema import migrate
+
+    with sqlserver_server.fresh_database() as url:
+        migrate.upgrade(url, options=["tracking"])
+        yield url
+
+
+@pytest.fixture(scope="module")
+def session(database: str) -> Iterator[sa.Connection]:
+    """One session of the installing user for all tests: a stand-in needs seconds to warm each up."""
+    engine = sa.create_engine(database, poolclass=sa.NullPool)
+    with engine.connect() as conn:
+        yield conn
+
+
+@pytest.fixture(scope="module")
+def library(database: str) -> Iterator[dj.Journal]:
+    with dj.connect(database) as journal:
+        yield journal
+
+
+@pytest.fixture
+def journal(library: dj.Journal, sqlserver_server, request: pytest.FixtureRequest) -> Iterator[dj.Journal]:
+    """The journal; afterwards no table is tracked."""
+    sqlserver_server.expect(request.node)
+    yield library
+    for one in library.tracked():
+        library.untrack(one.table)
+
+
+@pytest.fixture
+def sql(session: sa.Connection, journal: dj.Journal) -> Sql:
+    """Runs a statement in a transaction of its own; gives its rows. Whatever was left of another test is rolled back."""
+    session.rollback()
+
+    def run(statement: str) -> list[Any]:
+        try:
+            return commit(session, statement)
+        except sa.exc.DBAPIError:
+            session.rollback()
+            raise
+
+    return run
+
+
+@pytest.fixture
+def app(sql: Sql) -> str:
+    """The name of a new schema."""
+    name = f"app{next(_NUMBERS)}"
+    sql(f"CREATE SCHEMA {name}")
+    return name
+
+
+def resource(app: str, name: str) -> dj.ResourceKey:
+    return dj.ResourceKey(app, name, "1")
+
+
+def documents(sql: Sql, app: str, table: str) -> dict[Any, tuple[int, int, int]]:
+    """By key: DocumentId, ContentVersion, IdentityVersion."""
+    rows = sql(
+        "SELECT d.KeyValues, d.DocumentId, d.ContentVersion, d.IdentityVersion FROM dms.Document AS d"
+        " INNER JOIN dms.ResourceKey AS r ON r.ResourceKeyId = d.ResourceKeyId"
+        f" WHERE r.ProjectName = N'{app}' AND r.ResourceName = N'{table}'"
+    )
+    keys = [tuple(json.loads(row[0]).values()) for row in rows]
+    assert len(set(keys)) == len(keys), "two documents of one key"
+    return {(key[0] if len(key) == 1 else key): tuple(row[1:]) for key, row in zip(keys, rows, strict=True)}
+
+
+def edges(sql: Sql) -> set[tuple[int, int]]:
+    return {tuple(row) for row in sql("SELECT ParentDocumentId, ChildDocumentId FROM dms.ReferenceEdge")}
+
+
+def drawn(sql: Sql) -> int:
+    return int(sql("SET NOCOUNT ON; DECLARE @newest bigint; EXEC dms.newest_stamp @newest OUTPUT; SELECT @newest")[0][0])
+
+
+def clean(journal: dj.Journal) -> bool:
+    found = [(finding.code, finding.objects) for finding in journal.verify().findings]
+    assert found == []
+    return True
+
+
+@pytest.fixture
+def schools(journal: dj.Journal, sql: Sql, app: str) -> str:
+    """Schools, their students, and notes on students; the name of each is shown."""
+    sql(f"CREATE TABLE {app}.school (id int NOT NULL PRIMARY KEY, name nvarchar(50) NULL, motto nvarchar(50) NULL)")
+    sql(
+        f"CREATE TABLE {app}.student (number int NOT NULL PRIMARY KEY, name nvarchar(50) NULL, note nvarchar(50) NULL,"
+        f" home int NULL REFERENCES {app}.school (id) ON DELETE CASCADE)"
+    )
+    sql(
+        f"CREATE TABLE {app}.remark (id int NOT NULL PRIMARY KEY, student int NULL REFERENCES {app}.student (number) ON DELETE CASCADE,"
+        f" teller int NULL REFERENCES {app}.student (number))"
+    )
+    journal.track(
+        dj.TrackedTable(f"{app}.school", shows=["name"]), dj.TrackedTable(f"{app}.student", shows=["name"]), dj.TrackedTable(f"{app}.remark")
+    )
+    return app
+
+
+@pytest.mark.acceptance("65", "66")
+def test_what_a_statement_changes_is_told_and_nothing_else(journal: dj.Journal, sql: Sql, schools: str) -> None:
+    sql(f"INSERT INTO {schools}.school (id, name, motto) VALUES (1, N'a', N'x'), (2, N'b', N'y')")
+    sql(f"INSERT INTO {schools}.student (number, name, home) SELECT n.n, N's', n.n % 2 + 1 FROM (VALUES (1), (2), (3)) AS n (n)")
+    before = drawn(sql)
+    sql(f"UPDATE {schools}.school SET name = name, id = id")
+    sql(f"UPDATE {schools}.school SET motto = N'z' WHERE id = 9")
+    sql(f"DELETE FROM {schools}.school WHERE id = 9")
+    assert drawn(sql) == before
+    sql(f"UPDATE {schools}.school SET motto = N'z'")
+    assert drawn(sql) == before + 2
+    assert all(content > identity for _, content, identity in documents(sql, schools, "school").values())
+    before = drawn(sql)
+    sql(f"UPDATE {schools}.school SET name = N'A' WHERE id = 1")
+    assert drawn(sql) == before + 1
+    students = documents(sql, schools, "student")
+    window = dj.Window(min=before + 1)
+    assert {change.document_id for change in journal.changes(resource(schools, "student"), window)} == {students[2][0]}
+    assert [change.document_id for change in journal.changes(resource(schools, "school"), window)] == [
+        documents(sql, schools, "school")[1][0]
+    ]
+    sql(f"UPDATE {schools}.student SET home = 1 WHERE number = 1")
+    assert (students[1][0], documents(sql, schools, "school")[1][0]) in edges(sql)
+    assert len(edges(sql)) == 3
+    assert clean(journal)
+
+
+@pytest.mark.acceptance("68", "70")
+def test_cascades_leave_a_tombstone_for_each_row(journal: dj.Journal, sql: Sql, schools: str) -> None:
+    sql(f"INSERT INTO {schools}.school (id) VALUES (1), (2), (3)")
+    sql(f"INSERT INTO {schools}.student (number, home) VALUES (1, 1), (2, 1), (3, 2), (4, NULL)")
+    sql(f"INSERT INTO {schools}.remark (id, student) VALUES (1, 1), (2, 1), (3, 2), (4, 3), (5, 4)")
+    sql(f"UPDATE {schools}.remark SET teller = 4 WHERE student = 4")
+    both = documents(sql, schools, "remark")[5][0]
+    sql(f"UPDATE {schools}.remark SET teller = NULL WHERE id = 5")
+    assert [child for parent, child in edges(sql) if parent == both] == [documents(sql, schools, "student")[4][0]]
+    sql(f"DELETE FROM {schools}.school WHERE id IN (1, 2)")
+    assert documents(sql, schools, "school").keys() == {3}
+    assert documents(sql, schools, "student").keys() == {4}
+    assert documents(sql, schools, "remark").keys() == {5}
+    names = ("school", "student", "remark")
+    gone = {name: sorted(key for d in journal.deletes(resource(schools, name)) for key in d.key_values.values()) for name in names}
+    assert gone == {"school": [1, 2], "student": [1, 2, 3], "remark": [1, 2, 3, 4]}
+    assert clean(journal)
+
+
+@pytest.mark.acceptance("68")
+def test_set_null_and_a_cascaded_key(journal: dj.Journal, sql: Sql, app: str) -> None:
+    sql(f"CREATE TABLE {app}.a (id int NOT NULL PRIMARY KEY)")
+    sql(
+        f"CREATE TABLE {app}.b (id int NOT NULL PRIMARY KEY, a int NULL REFERENCES {app}.a (id) ON DELETE SET NULL ON UPDATE CASCADE)"
+    )
+    journal.track(dj.TrackedTable(f"{app}.a"), dj.TrackedTable(f"{app}.b"))
+    sql(f"INSERT INTO {app}.a (id) VALUES (1), (2), (3)")
+    sql(f"INSERT INTO {app}.b (id, a) VALUES (1, 1), (2, 1), (3, 2)")
+    before, first = documents(sql, app, "b"), documents(sql, app, "a")
+    sql(f"UPDATE {app}.a SET id = 11 WHERE id = 1")
+    assert documents(sql, app, "a")[11][0] == first[1][0]
+    assert (before[1][0], first[1][0]) in edges(sql)
+    sql(f"DELETE FROM {app}.a WHERE id = 11")
+    after = documents(sql, app, "b")
+    assert after[1][1] > before[1][1]
+    assert after[3] == before[3]
+    assert edges(sql) == {(before[3][0], documents(sql, app, "a")[2][0])}
+    assert clean(journal)
+
+
+@pytest.mark.acceptance("67", "89")
+def test_changed_keys_are_paired_by_another_unique_key(journal: dj.Journal, sql: Sql, app: str) -> None:
+    sql(f"CREATE TABLE {app}.a (id int NOT NULL PRIMARY KEY, code nvarchar(9) NOT NULL UNIQUE, note nvarchar(9) NULL)")
+    sql(f"CREATE TABLE {app}.b (id int NOT NULL PRIMARY KEY, note nvarchar(9) NULL)")
+    journal.track(dj.TrackedTable(f"{app}.a"), dj.TrackedTable(f"{app}.b"))
+    sql(f"INSERT INTO {app}.a (id, code) VALUES (1, N'a'), (2, N'b'), (3, N'c')")
+    sql(f"INSERT INTO {app}.b (id) VALUES (1), (2), (3)")
+    before = documents(sql, app, "a")
+    sql(f"UPDATE {app}.a SET id = 13 - id")
+    after = documents(sql, app, "a")
+    assert {key: row[0] for key, row in after.items()} == {13 - key: row[0] for key, row in before.items()}
+    assert len(list(journal.key_changes(resource(app, "a")))) == 3
+    sql(f"UPDATE {app}.a SET id = id, note = N'x' WHERE id = 12")
+    assert len(list(journal.key_changes(resource(app, "a")))) == 3
+    single = documents(sql, app, "b")[1][0]
+    sql(f"UPDATE {app}.b SET id = 9 WHERE id = 1")
+    assert documents(sql, app, "b")[9][0] == single
+    others = {row[0] for row in documents(sql, app, "b").values()}
+    sql(f"UPDATE {app}.b SET id = id + 100")  # nothing pairs them: deletes and creates
+    assert documents(sql, app, "b").keys() == {102, 103, 109}
+    assert {delete.document_id for delete in journal.deletes(resource(app, "b"))} == others
+    assert clean(journal)
+
+
+KEYS = {  # type, a value in T-SQL, how it reads
+    "bigint": ("9223372036854775807", 9223372036854775807),
+    "decimal(20, 4)": ("12345678901234.5000", 12345678901234.5),
+    "decimal(9, 2)": ("100.00", 100),
+    "bit": ("1", True),
+    "uniqueidentifier": ("'6F9619FF-8B86-D011-B42D-00C04FC964FF'", "6f9619ff-8b86-d011-b42d-00c04fc964ff"),
+    "date": ("'2026-01-02'", "2026-01-02"),
+    "datetime2(3)": ("'2026-01-02T03:04:05.120'", "2026-01-02T03:04:05.12"),
+    "datetimeoffset(0)": ("'2026-01-02T03:04:05+02:00'", "2026-01-02T01:04:05+00:00"),
+    "time(0)": ("'03:04:00'", "03:04:00"),
+    "nvarchar(40)": ("N'größer / ''x'''", "größer / 'x'"),
+    "varchar(40)": ("'x.y'", "x.y"),
+    "char(5)": ("'ab'", "ab"),
+    "varbinary(9)": ("0x00FF10", "AP8Q"),
+}
+
+
+@pytest.mark.acceptance("71", "88")
+@pytest.mark.parametrize("of", KEYS)
+def test_a_key_of_each_type_reads_exactly_and_finds_its_row(journal: dj.Journal, sql: Sql, app: str, of: str) -> None:
+    value, read = KEYS[of]
+    sql(f"CREATE TABLE {app}.a (id {of} NOT NULL PRIMARY KEY, note nvarchar(9) NULL)")
+    sql(f"INSERT INTO {app}.a (id) VALUES ({value})")
+    journal.track(dj.TrackedTable(f"{app}.a"))
+    [(key, (document_id, _, _))] = documents(sql, app, "a").items()
+    assert key == read
+    sql(f"SET DATEFORMAT dmy; UPDATE {app}.a SET note = N'x'; SET DATEFORMAT mdy")
+    assert documents(sql, app, "a")[key][0] == document_id
+    assert [stored.body for stored in journal.documents([document_id]).values()] == [{"id": read, "note": "x"}]
+    assert clean(journal)
+    sql(f"DELETE FROM {app}.a")
+    assert [list(d.key_values.values()) for d in journal.deletes(resource(app, "a"))] == [[read]]
+
+
+@pytest.mark.acceptance("71")
+def test_names_are_quoted(journal: dj.Journal, sql: Sql, app: str) -> None:
+    sql(f"CREATE TABLE {app}.[Order 'one'] ([the id] int NOT NULL, [a.b] nvarchar(9) NOT NULL, [größe] int NULL, PRIMARY KEY ([a.b], [the id]))")
+    sql(f"INSERT INTO {app}.[Order 'one'] VALUES (1, N'x', 2)")
+    journal.track(dj.TrackedTable(f"{app}.[Order 'one']", resource(app, "order"), shows=["größe"]))
+    before = documents(sql, app, "order")["x", 1]
+    sql(f"UPDATE {app}.[Order 'one'] SET [größe] = 3")
+    assert documents(sql, app, "order")["x", 1][2] > before[2]
+    [one] = journal.tracked()
+    assert (one.key, one.shows, one.state) == (("a.b", "the id"), ("a.b", "größe", "the id"), None)
+    assert clean(journal)
+
+
+@pytest.mark.acceptance("87")
+def test_a_foreign_key_that_is_written_otherwise_finds_its_row(journal: dj.Journal, sql: Sql, app: str) -> None:
+    sql(f"CREATE TABLE {app}.a (id nvarchar(9) NOT NULL PRIMARY KEY, name nvarchar(9) NULL)")
+    sql(f"CREATE TABLE {app}.b (id int NOT NULL PRIMARY KEY, a nvarchar(9) NULL REFERENCES {app}.a (id))")
+    journal.track(dj.TrackedTable(f"{app}.a", shows=["name"]), dj.TrackedTable(f"{app}.b"))
+    sql(f"INSERT INTO {app}.a (id) VALUES (N'ABC')")
+    sql(f"INSERT INTO {app}.b (id, a) VALUES (1, N'abc')")
+    [child], [parent] = documents(sql, app, "a").values(), documents(sql, app, "b").values()
+    assert edges(sql) == {(parent[0], child[0])}
+    sql(f"UPDATE {app}.a SET id = N'Abc'")
+    assert documents(sql, app, "a")["Abc"][0] == child[0]
+    assert [change.new_key_values for change in journal.key_changes(resource(app, "a"))] == [{"id": "Abc"}]
+    assert clean(journal)
+
+
+@pytest.mark.acceptance("72")
+def test_a_fill_goes_on_where_it_stopped(journal: dj.Journal, sql: Sql, app: str) -> None:
+    sql(f"CREATE TABLE {app}.a (x int NOT NULL, y nvarchar(9) NOT NULL, PRIMARY KEY (x, y))")
+    sql(f"CREATE TABLE {app}.b (id int NOT NULL PRIMARY KEY, x int NULL, y nvarchar(9) NULL, FOREIGN KEY (x, y) REFERENCES {app}.a (x, y))")
+    values = ", ".join(f"({n // 3}, N'{n % 3}')" for n in range(300))
+    sql(f"INSERT INTO {app}.a (x, y) VALUES {values}")
+    sql(f"INSERT INTO {app}.b (id, x, y) SELECT x * 3 + CAST(y AS int), x, y FROM {app}.a")
+    sql(f"EXEC dms.track N'{app}.b', N'{app}'")
+    sql(f"EXEC dms.fill_tracked N'{app}.b', 1")
+    assert len(documents(sql, app, "b")) == 64
+    sql(f"DELETE FROM {app}.b WHERE id = 299")
+    sql(f"INSERT INTO {app}.b (id) VALUES (300)")
+    sql(f"UPDATE {app}.b SET x = NULL WHERE id = 200")  # a row that the fill has not reached
+    assert {200, 300} < documents(sql, app, "b").keys()
+    seen: list[tuple[str, int, int]] = []
+    journal.renew_tracking(f"{app}.b", blocks=1, progress=lambda _, walk, done, total, made: seen.append((walk, done, total)))
+    assert documents(sql, app, "b").keys() == set(range(300)) - {299} | {300}
+    assert seen[-1][0] == "documents"
+    assert all(done <= total for _, done, total in seen)
+    journal.track(dj.TrackedTable(f"{app}.a"))
+    assert len(edges(sql)) == 298
+    assert all(one.is_filled for one in journal.tracked())
+    assert clean(journal)
+
+
+def test_a_row_that_refers_to_one_that_no_fill_has_reached(journal: dj.Journal, sql: Sql, app: str) -> None:
+    sql(f"CREATE TABLE {app}.a (id int NOT NULL PRIMARY KEY, boss int NULL REFERENCES {app}.a (id))")
+    sql(f"CREATE TABLE {app}.b (id int NOT NULL PRIMARY KEY, a int NULL REFERENCES {app}.a (id))")
+    sql(f"INSERT INTO {app}.a (id, boss) VALUES (1, NULL), (2, 1), (3, 3)")
+    for table in ("a", "b"):
+        sql(f"EXEC dms.track N'{app}.{table}', N'{app}'")
+    sql(f"INSERT INTO {app}.b (id, a) VALUES (1, 2)")
+    assert documents(sql, app, "a").keys() == {2}
+    assert len(edges(sql)) == 1
+    journal.renew_tracking(f"{app}.a")
+    found = {row[0]: key for key, row in documents(sql, app, "a").items()}
+    assert {(found[p], found[c]) for p, c in edges(sql) if p in found} == {(2, 1), (3, 3)}
+    assert sql("SELECT COUNT(*) FROM dms.TrackedLate") == [(0,)]
+    assert clean(journal)
+
+
+REFUSED = {
+    "it is a view": "CREATE VIEW {0}.x AS SELECT 1 AS id",
+    "it has no primary key": "CREATE TABLE {0}.x (id int NOT NULL)",
+    "which JSON cannot hold exactly": "CREATE TABLE {0}.x (id float NOT NULL PRIMARY KEY)",
+    "has two dollar signs": "CREATE TABLE {0}.x (id int NOT NULL PRIMARY KEY, [$id$] int NULL)",
+    "is not there": "SELECT 1 AS one",
+}
+
+
+@pytest.mark.acceptance("92")
+@pytest.mark.parametrize("reason", REFUSED)
+def test_what_cannot_be_tracked_is_refused_by_name(journal: dj.Journal, sql: Sql, app: str, reason: str) -> None:
+    sql(REFUSED[reason].format(app))
+    with pytest.raises(dj.UnsupportedCapability, match=reason) as refused:
+        journal.track(dj.TrackedTable(f"{app}.x"))
+    assert f"{app}.x" in str(refused.value)
+    assert journal.tracked() == []
+
+
+def test_what_is_asked_for_wrongly_is_refused(journal: dj.Journal, sql: Sql, schools: str) -> None:
+    for table, said in (
+        (dj.TrackedTable(f"{schools}.school"), "is tracked already"),
+        (dj.TrackedTable(f"{schools}.nothing", trust=True), "has no use for trust"),
+    ):
+        with pytest.raises(dj.UnsupportedCapability, match=said):
+            journal.track(table)
+    journal.untrack(f"{schools}.remark")
+    with pytest.raises(dj.UnsupportedCapability, match="has no column nope"):
+        journal.track(dj.TrackedTable(f"{schools}.remark", shows=["nope"]))
+    with pytest.raises(dj.UnsupportedCapability, match="is that of table"):
+        journal.track(dj.TrackedTable(f"{schools}.remark", resource(schools, "school")))
+    with pytest.raises(dj.UnsupportedCapability, match="is not tracked"):
+        journal.untrack(f"{schools}.remark")
+    with pytest.raises(dj.InvalidRequest, match="lock_timeout"):
+        journal.track(dj.TrackedTable(f"{schools}.remark"), lock_timeout="soon")
+
+
+@pytest.mark.acceptance("59", "74")
+def test_what_came_past_the_triggers_is_found_and_repaired(journal: dj.Journal, sql: Sql, schools: str) -> None:
+    sql(f"INSERT INTO {schools}.school (id) VALUES (1), (2)")
+    sql(f"INSERT INTO {schools}.student (number, home) VALUES (1, 1), (2, 2), (3, NULL)")
+    names = sql("SELECT name, OBJECT_NAME(parent_id) FROM sys.triggers WHERE name LIKE N'zz[_]dmsjournal[_]%'")
+    students = [name for name, table in names if table == "student"]
+    for name in students:
+        sql(f"DISABLE TRIGGER {schools}.{name} ON {schools}.student")
+    assert {finding.code for finding in journal.verify().findings} == {"tracking-altered"}
+    assert "is disabled" in (next(one.state for one in journal.tracked() if one.table == f"{schools}.student") or "")
+    sql(f"INSERT INTO {schools}.student (number, home) VALUES (9, 1)")
+    sql(f"DELETE FROM {schools}.student WHERE number = 3")
+    sql(f"UPDATE {schools}.student SET home = 1 WHERE number = 2")
+    for name in students:
+        sql(f"ENABLE TRIGGER {schools}.{name} ON {schools}.student")
+    found = {finding.code: finding.count for finding in journal.verify().findings}
+    assert found == {"row-undocumented": 1, "document-rowless": 1, "reference-differs": 1}
+    last = drawn(sql)
+    assert journal.repair().left.is_clean
+    assert documents(sql, schools, "student").keys() == {1, 2, 9}
+    assert documents(sql, schools, "student")[1][1] > last, "what may have changed unseen is stamped"
+    sql(f"DROP TRIGGER {schools}.{students[0]}")
+    assert {finding.code for finding in journal.verify().findings} == {"tracking-altered"}
+    journal.renew_tracking(f"{schools}.student")
+    assert clean(journal)
+
+
+@pytest.mark.acceptance("74")
+def test_a_column_that_is_added_is_named_and_renewed(journal: dj.Journal, sql: Sql, schools: str) -> None:
+    sql(f"INSERT INTO {schools}.school (id) VALUES (1)")
+    sql(f"ALTER TABLE {schools}.school ADD more nvarchar(9) NULL")
+    sql(f"UPDATE {schools}.school SET more = N'unseen'")
+    assert next(one.state for one in journal.tracked() if one.table == f"{schools}.school") is not None
+    status = journal.status().tracked
+    assert status is not None
+    assert {one.table: one.is_whole for one in status} == dict.fromkeys((f"{schools}.remark", f"{schools}.school", f"{schools}.student"), True)
+    journal.renew_tracking(f"{schools}.school")
+    last = drawn(sql)
+    sql(f"UPDATE {schools}.school SET more = N'seen'")
+    assert drawn(sql) == last + 1
+    assert clean(journal)
+
+
+@pytest.mark.acceptance("75")
+def test_untrack_leaves_tombstones_or_documents(journal: dj.Journal, sql: Sql, schools: str) -> None:
+    sql(f"INSERT INTO {schools}.school (id) VALUES (1)")
+    sql(f"INSERT INTO {schools}.student (number, home) VALUES (1, 1)")
+    journal.untrack(f"{schools}.student", keep_documents=True)
+    sql(f"INSERT INTO {schools}.student (number, home) VALUES (2, 1)")
+    sql(f"DELETE FROM {schools}.student WHERE number = 1")
+    assert documents(sql, schools, "student").keys() == {1}
+    journal.track(dj.TrackedTable(f"{schools}.student", shows=["name"]))
+    assert documents(sql, schools, "student").keys() == {2}
+    journal.untrack(f"{schools}.school")
+    assert [d.key_values for d in journal.deletes(resource(schools, "school"))] == [{"id": 1}]
+    sql(f"DELETE FROM {schools}.school")
+    assert edges(sql) == set()
+    assert clean(journal)
+
+
+def test_writing_a_tracked_resource_is_refused_and_its_bodies_are_read(journal: dj.Journal, sql: Sql, app: str) -> None:
+    sql(
+        f"CREATE TABLE {app}.a (id int NOT NULL PRIMARY KEY, note nvarchar(max) NULL, at datetime2(0) NULL, price decimal(9, 2) NULL,"
+        " big bigint NULL, yes bit NULL, total AS (id + 1))"
+    )
+    journal.track(dj.TrackedTable(f"{app}.a"))
+    sql(f"INSERT INTO {app}.a (id, note, at, price, big, yes) VALUES (1, N'x\"y\\z', '2026-01-02', 1.50, 9007199254740993, 0), (2, NULL, NULL, NULL, NULL, NULL)")
+    [first, second] = sorted(documents(sql, app, "a").values())
+    with journal.write() as tx, pytest.raises(dj.InvalidRequest, match=rf"{app}\.a"):
+        tx.upsert(dj.Document(resource(app, "a"), {"id": 2}, {}))
+    bodies = {number: stored.body for number, stored in journal.documents([first[0], second[0]]).items()}
+    none = dict.fromkeys(("note", "at", "price", "big", "yes"))
+    assert bodies == {
+        first[0]: {"id": 1, "note": 'x"y\\z', "at": "2026-01-02T00:00:00", "price": 1.5, "big": 9007199254740993, "yes": False, "total": 2},
+        second[0]: {"id": 2, **none, "total": 3},
+    }
+    last = drawn(sql)
+    sql(f"UPDATE {app}.a SET note = N'X\"y\\z' WHERE id = 1")
+    assert drawn(sql) == last + 1, "a letter in another case is a change, whatever the collation"
+
+
+def test_bodies_are_kept_where_asked_for(journal: dj.Journal, sql: Sql, app: str) -> None:
+    sql(f"CREATE TABLE {app}.a (id int NOT NULL PRIMARY KEY, note nvarchar(9) NULL)")
+    sql(f"INSERT INTO {app}.a (id, note) VALUES (1, N'x')")
+    journal.track(dj.TrackedTable(f"{app}.a", bodies=True))
+    kept = "SELECT c.DocumentJson FROM dms.DocumentCache AS c ORDER BY c.DocumentId"
+    assert sql(kept) == [('{"id":1,"note":"x"}',)]
+    sql(f"UPDATE {app}.a SET note = N'y'")
+    sql(f"INSERT INTO {app}.a (id, note) VALUES (2, NULL)")
+    assert sql(kept) == [('{"id":1,"note":"y"}',), ('{"id":2,"note":null}',)]
+    sql(f"UPDATE {app}.a SET id = 3 WHERE id = 1")
+    assert sql(kept) == [('{"id":3,"note":"y"}',), ('{"id":2,"note":null}',)]
+    assert clean(journal)
+    sql(f"DELETE FROM {app}.a")
+    assert sql(kept) == []
+
+
+def test_only_named_columns_are_watched(journal: dj.Journal, sql: Sql, app: str) -> None:
+    sql(f"CREATE TABLE {app}.a (id int NOT NULL PRIMARY KEY, seen int NULL, note int NULL)")
+    journal.track(dj.TrackedTable(f"{app}.a", columns=["note"]))
+    sql(f"INSERT INTO {app}.a (id) VALUES (1)")
+    last = drawn(sql)
+    sql(f"UPDATE {app}.a SET seen = 1")
+    assert drawn(sql) == last
+    sql(f"UPDATE {app}.a SET note = 1")
+    assert drawn(sql) == last + 1
+
+
+@pytest.mark.acceptance("21")
+def test_a_trigger_that_writes_the_row_again_does_no_harm(journal: dj.Journal, sql: Sql, app: str) -> None:
+    sql(f"CREATE TABLE {app}.a (id int NOT NULL PRIMARY KEY, note nvarchar(9) NULL)")
+    sql(
+        f"CREATE TRIGGER {app}.again ON {app}.a AFTER INSERT AS"
+        f" UPDATE t SET id = t.id + 100, note = N'late' FROM {app}.a AS t INNER JOIN inserted AS new ON new.id = t.id WHERE new.id < 10"
+    )
+    journal.track(dj.TrackedTable(f"{app}.a"))
+    sql(f"INSERT INTO {app}.a (id) VALUES (1), (2), (50)")
+    assert documents(sql, app, "a").keys() == {101, 102, 50}
+    assert clean(journal)
+
+
+def test_a_session_that_counts_rows_writes_as_any_other(journal: dj.Journal, sql: Sql, schools: str) -> None:
+    sql(f"SET ROWCOUNT 2; INSERT INTO {schools}.school (id) SELECT n.n FROM (VALUES (1), (2)) AS n (n); SET ROWCOUNT 0")
+    sql(f"SET QUOTED_IDENTIFIER OFF; SET ROWCOUNT 2; UPDATE {schools}.school SET motto = N'x'; SET ROWCOUNT 0; SET QUOTED_IDENTIFIER ON")
+    assert all(content > identity for _, content, identity in documents(sql, schools, "school").values())
+    sql(f"INSERT INTO {schools}.student (number, home) VALUES (1, 1), (2, 1), (3, 1)")
+    sql(f"SET ROWCOUNT 1; DELETE FROM {schools}.school WHERE id = 1; SET ROWCOUNT 0")
+    assert documents(sql, schools, "student") == {}
+    assert clean(journal)
+
+
+def test_the_identity_of_a_row_is_its_program_s(journal: dj.Journal, sql: Sql, app: str) -> None:
+    sql(f"CREATE TABLE {app}.a (id int IDENTITY (500, 1) NOT NULL PRIMARY KEY, note int NULL)")
+    journal.track(dj.TrackedTable(f"{app}.a"))
+    insert = f"SET NOCOUNT ON; INSERT INTO {app}.a (note) VALUES (1)"
+    assert sql(f"{insert}; SELECT SCOPE_IDENTITY(); SET NOCOUNT OFF") == [(500,)]
+    assert documents(sql, app, "a").keys() == {500}
+
+
+def test_the_last_identity_of_the_session_is_its_program_s(journal: dj.Journal, sql: Sql, app: str) -> None:
+    sql(f"CREATE TABLE {app}.a (id int IDENTITY (500, 1) NOT NULL PRIMARY KEY, note int NULL)")
+    journal.track(dj.TrackedTable(f"{app}.a"))
+    insert = f"SET NOCOUNT ON; INSERT INTO {app}.a (note) VALUES (1)"
+    assert sql(f"{insert}; SELECT @@IDENTITY; SET NOCOUNT OFF") == [(500,)]
+
+
+@pytest.mark.acceptance("65")
+def test_merge_on_a_tracked_table(journal: dj.Journal, sql: Sql, schools: str) -> None:
+    sql(f"INSERT INTO {schools}.school (id, name) VALUES (1, N'a'), (2, N'b')")
+    sql(
+        f"""MERGE {schools}.school AS t USING (VALUES (1, N'A'), (2, NULL), (3, N'c')) AS w (id, name) ON t.id = w.id
+            WHEN MATCHED AND w.name IS NULL THEN DELETE
+            WHEN MATCHED THEN UPDATE SET name = w.name
+            WHEN NOT MATCHED THEN INSERT (id, name) VALUES (w.id, w.name);"""
+    )
+    assert documents(sql, schools, "school").keys() == {1, 3}
+    assert clean(journal)
+
+
+def test_a_plan_prints_what_would_run_and_keeps_nothing(journal: dj.Journal, sql: Sql, app: str, scriptdom) -> None:
+    """The generated text is parsed by Microsoft's grammar, as the shipped files are."""
+    sql(f"CREATE TABLE {app}.a (id int IDENTITY (1, 1) NOT NULL PRIMARY KEY, code nvarchar(9) NOT NULL UNIQUE, doc xml NULL, bin varbinary(max) NULL)")
+    sql(
+        f"CREATE TABLE {app}.b (x nvarchar(9) NOT NULL, y datetimeoffset NOT NULL, z varbinary(9) NOT NULL, a int NULL REFERENCES {app}.a (id),"
+        f" boss int NULL REFERENCES {app}.a (id), PRIMARY KEY (x, y, z))"
+    )
+    plans = journal.tracking_plan(dj.TrackedTable(f"{app}.a", shows=["code"], bodies=True), dj.TrackedTable(f"{app}.b", bodies=True))
+    assert [plan.tracked.table for plan in plans] == [f"{app}.a", f"{app}.b"]
+    assert plans[1].tracked.refers_to == (f"{app}.a",)
+    assert journal.tracked() == []
+    statements = [statement for plan in plans for statement in plan.statements]
+    assert len(statements) == 22
+    for parsed in grammar.parse(scriptdom, [batch for number, text in enumerate(statements) for batch in grammar.split(f"generated {number}", text)]):
+        assert parsed.tree is not None
+        found = [*grammar.problems(parsed), *grammar.next_value_problems(parsed), *grammar.unqualified_names(parsed), *grammar.server_problems(parsed)]
+        assert [str(problem) for problem in found] == []
+
+
+def test_a_history_of_random_statements(journal: dj.Journal, sql: Sql, app: str) -> None:
+    """Documents are the rows, edges the foreign keys, and a consumer that reads windows has what the rows show."""
+    sql(f"CREATE TABLE {app}.school (id int NOT NULL PRIMARY KEY, name nvarchar(9) NULL, motto nvarchar(9) NULL)")
+    sql(
+        f"CREATE TABLE {app}.student (id int NOT NULL PRIMARY KEY, name nvarchar(9) NULL, school int NULL REFERENCES {app}.school (id)"
+        " ON DELETE SET NULL ON UPDATE CASCADE)"
+    )
+    journal.track(dj.TrackedTable(f"{app}.school", shows=["name"]), dj.TrackedTable(f"{app}.student", shows=["name"]))
+    chance, copy, place = random.Random(7), {}, journal.versions().newest
+    for _ in range(60):
+        for _ in range(chance.randint(1, 3)):
+            a, b, name = chance.randint(1, 6), chance.randint(1, 6), chance.choice("pqr")
+            statement = chance.choice(
+                [
+                    f"INSERT INTO {app}.school (id, name) VALUES ({a}, N'{name}'), ({a + 6}, N'{name}')",
+                    f"INSERT INTO {app}.student (id, name, school) VALUES ({a}, N'{name}', {b})",
+                    f"INSERT INTO {app}.student (id, name, school) SELECT s.id + 10, N'{name}', s.id FROM {app}.school AS s WHERE s.id <= {b}",
+                    f"UPDATE {app}.school SET name = N'{name}' WHERE id IN ({a}, {b})",
+                    f"UPDATE {app}.school SET motto = N'{name}' WHERE id <= {a}",
+                    f"UPDATE {app}.school SET id = {b + 20} WHERE id = {a}",
+                    f"UPDATE {app}.school SET id = id - 20 WHERE id > 20",
+                    f"UPDATE {app}.student SET school = {b}, name = N'{name}' WHERE id <= {a}",
+                    f"UPDATE {app}.student SET id = id + 30 WHERE id IN ({a}, {b})",
+                    f"DELETE FROM {app}.student WHERE id > 20",
+                    f"DELETE FROM {app}.school WHERE id IN ({a}, {b + 6})",
+                ]
+            )
+            try:
+                sql(statement)
+            except sa.exc.DBAPIError:
+                continue  # a key that is there, or a school that is not
+        shown = _shown(sql, app)
+        newest = journal.versions().newest
+        if newest > place:
+            for name in ("school", "student"):
+                for change in journal.changes(resource(app, name), dj.Window(min=place + 1, max=newest), page_size=chance.choice((1, 3, 500))):
+                    copy[change.document_id] = shown.get(change.document_id)
+                for delete in journal.deletes(resource(app, name), dj.Window(min=place + 1, max=newest)):
+                    copy.pop(delete.document_id, None)
+            place = newest
+        assert copy == shown
+    assert clean(journal)
+
+
+def _shown(sql: Sql, app: str) -> dict[int, Any]:
+    """What each row shows, by its document. The documents are those of the rows, the edges those of the foreign keys."""
+    schools = {row[0]: tuple(row) for row in sql(f"SELECT id, name, motto FROM {app}.school")}
+    students = {row[0]: tuple(row) for row in sql(f"SELECT id, name, school FROM {app}.student")}
+    of_school, of_student = documents(sql, app, "school"), documents(sql, app, "student")
+    assert (of_school.keys(), of_student.keys()) == (schools.keys(), students.keys())
+    assert edges(sql) == {(of_student[key][0], of_school[row[2]][0]) for key, row in students.items() if row[2] is not None}
+    shown: dict[int, Any] = {of_school[key][0]: row for key, row in schools.items()}
+    return shown | {of_student[key][0]: (row, schools[row[2]][:2] if row[2] is not None else None) for key, row in students.items()}
