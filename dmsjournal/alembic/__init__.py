@@ -97,6 +97,6 @@ def _execute(operations: Operations, name: str, binds: dict[str, object]) -> Non
     engine = engine_of_dialect(operations.get_context().dialect.name)
     context = operations.get_context()
     if context.as_sql:
-        context.impl.static_output(literal_of(engine, name, binds))
+        context.impl.static_output(literal_of(engine, name, binds) + ("\nGO" if engine.SEPARATOR else ""))  # each declares its own
     else:
         operations.execute(statement_of(engine, name, binds))

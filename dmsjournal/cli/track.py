@@ -52,7 +52,7 @@ def track(
     lock_timeout: LockTimeout = tracking.LOCK_TIMEOUT,
     json: Json = False,
 ) -> None:
-    """Track tables: each row is a document from now on, each foreign key between tracked tables a reference. PostgreSQL.
+    """Track tables: each row is a document from now on, each foreign key between tracked tables a reference.
 
     Writers go on while it fills in the rows that are there. After an interruption, run it with --renew.
 
@@ -86,9 +86,7 @@ def track(
         if dry_run:
             for plan in db.tracking_plan(*wanted):
                 print_items([plan.tracked], json, False)
-                say(
-                    f"-- lastval() shows a stamp after a write to {plan.tracked.table}; RETURNING and currval() are right", err=True
-                )
+                say(f"-- {db.database.engine.TRACK_NOTE.format(table=plan.tracked.table)}", err=True)
                 if not json:
                     sys.stdout.write("".join(f"{printable(statement, keep=chr(10))};\n" for statement in plan.statements))
             return

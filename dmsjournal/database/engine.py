@@ -146,6 +146,10 @@ class Engine(Protocol):
         """What begins and what ends a transaction in a script."""
 
     @property
+    def TRACK_NOTE(self) -> str:
+        """What programs that write a tracked table see otherwise than before; {table} stands for its name."""
+
+    @property
     def LARGEST_BATCH(self) -> int:
         """How many rows a prune or an adoption takes in one transaction, at most."""
 

@@ -52,6 +52,7 @@ ENDS_FAILED_TRANSACTIONS = False
 HAS_ONE_SNAPSHOT_FOR_ALL = True
 SPLITS_PARTITIONS = True
 TRANSACTION = ("BEGIN;", "COMMIT;")
+TRACK_NOTE = "lastval() shows a stamp after a write to {table}; RETURNING and currval() are right"
 FILLED_INDEXES = {
     "max_dep_identity_version": ("schema/index_max_dep", "schema/has_index_max_dep", "schema/drop_index_max_dep"),
 }

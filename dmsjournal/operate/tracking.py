@@ -10,6 +10,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from dmsjournal.database import sql
 from dmsjournal.database.database import Database
 from dmsjournal.database.engine import Engine
 from dmsjournal.database.session import Session
@@ -119,7 +120,9 @@ def track(
     _require(database)
     for table in tables:
         with database.session() as session:
-            session.execute("operate/track_lock_timeout", lock_timeout=database.engine.lock_timeout(checked_lock_timeout(lock_timeout)))
+            session.execute(
+                "operate/track_lock_timeout", lock_timeout=database.engine.lock_timeout(checked_lock_timeout(lock_timeout))
+            )
             session.execute("operate/track", **table.binds())
         _fill(database, table.table, blocks, pause, progress)
     _fill_rest(database, blocks, pause, progress)
@@ -145,7 +148,9 @@ def renew(
             raise InvalidRequest("trust", name, f"name one of the tables that are renewed: {', '.join(names) or 'none'}")
     for name in names:
         with database.session() as session:
-            session.execute("operate/track_lock_timeout", lock_timeout=database.engine.lock_timeout(checked_lock_timeout(lock_timeout)))
+            session.execute(
+                "operate/track_lock_timeout", lock_timeout=database.engine.lock_timeout(checked_lock_timeout(lock_timeout))
+            )
             session.execute("operate/renew_tracking", table_name=name, unseen=False, trust=name in trust)
         _fill(database, name, blocks, pause, progress)
     _fill_rest(database, blocks, pause, progress)
@@ -211,7 +216,9 @@ def untracking_script(engine: Engine, table: str, lock_timeout: str, *, keep_doc
 
 def _in_transaction(engine: Engine, lock_timeout: str, statement: str) -> str:
     begin, commit = engine.TRANSACTION
-    waits = literal_of(engine, "operate/track_lock_timeout", {"lock_timeout": engine.lock_timeout(checked_lock_timeout(lock_timeout))})
+    waits = literal_of(
+        engine, "operate/track_lock_timeout", {"lock_timeout": engine.lock_timeout(checked_lock_timeout(lock_timeout))}
+    )
     return "\n".join([begin, _batch(engine, waits), _batch(engine, statement), commit])
 
 
@@ -222,8 +229,7 @@ def _batch(engine: Engine, statement: str) -> str:
 
 def statement_of(engine: Engine, name: str, binds: Mapping[str, object]) -> sa.TextClause:
     """A statement with its binds."""
-    statement = engine.statement(name)
-    assert isinstance(statement, sa.TextClause)
+    statement = sql.query(engine.NAME, name)
     values = {key: engine.rows(value) if isinstance(value, list) else value for key, value in binds.items()}
     return statement.bindparams(*(sa.bindparam(key, value, _TYPES[type(value)]) for key, value in values.items()))
 

@@ -13,8 +13,8 @@ from dmsjournal.database.engine import Engine
 from dmsjournal.database.engines import engine_named
 from dmsjournal.schema import ownership
 from dmsjournal.schema.migrate import run_batch, write_batch
-from dmsjournal.util.durations import checked_lock_timeout
 from dmsjournal.schema.options import note_installed, with_options
+from dmsjournal.util.durations import checked_lock_timeout
 
 
 def run(name: str) -> None:

@@ -349,7 +349,6 @@ def test_each_option_is_a_branch_that_says_what_it_needs(engine: str) -> None:
 
 def test_both_engines_have_the_same_options() -> None:
     names = [sorted(path.name for path in (sql.shipped("migrations") / e / "options").glob("*.py")) for e in ENGINES]
-    names[0].remove("tracking_0006.py")  # PostgreSQL's alone so far: docs/dba/track.md
     assert names[0] == names[1]
     assert names[0]
 

@@ -175,7 +175,9 @@ EDITS = {
         "AND i.name = known.name": "AND i.name LIKE known.name + N'%'",  # names of indexes are longer there
     },
     **{  # the right VIEW DEFINITION is not told there
-        f"queries/operate/{name}": {"COALESCE(HAS_PERMS_BY_NAME(QUOTENAME(DB_NAME()), N'DATABASE', N'VIEW DEFINITION'), 0) = 0": "1 = 0"}
+        f"queries/operate/{name}": {
+            "COALESCE(HAS_PERMS_BY_NAME(QUOTENAME(DB_NAME()), N'DATABASE', N'VIEW DEFINITION'), 0) = 0": "1 = 0"
+        }
         for name in ("tracked_tables", "verify_tracking")
     },
     "queries/operate/status_tracking_seen": {
@@ -194,6 +196,7 @@ EDITS = {
             " EXEC sp_executesql @procedure, N'@after bigint', @after; END;"
         ),
     },
+    "procedures/restore_identity.v1": {"Id numeric(38, 0) IDENTITY": "Id bigint IDENTITY"},  # an identity has 18 digits there
     "functions/untrackable.v1": {"t.is_node = 1 OR t.is_edge = 1": "1 = 0"},  # are missing there
     "queries/operate/prune_estimate": {  # sys.allocation_units is missing there
         "sys.partitions AS part INNER JOIN sys.allocation_units AS unit ON unit.container_id = part.partition_id": (
@@ -236,6 +239,22 @@ EXCEPTIONS = {
     ),
     "test_adoption.py::test_a_sequence_of_another_kind_is_in_the_way": Unlike(
         "sys.sequences is empty, so nothing tells what a sequence is like", "shows its type, increment and whether it cycles"
+    ),
+    "test_tracking.py::test_a_key_of_each_type_reads_exactly_and_finds_its_row[escaped]": Unlike(
+        "SWITCHOFFSET refuses +00:00, FOR JSON and OPENJSON know no Base64, and OPENJSON resolves no escapes", "does all of it"
+    ),
+    "test_tracking.py::test_names_are_quoted": Unlike(
+        "names are in lower case in the catalog, and a quote is there twice", "keeps names as they are written"
+    ),
+    "test_tracking.py::test_set_null_changes_what_referred": Unlike(
+        "after a SET NULL the update of TR_Document_Stamp is lost, and its signal -1 stays in the row",
+        "keeps what each trigger writes",
+    ),
+    "test_tracking.py::test_the_last_identity_of_the_session_is_its_program_s": Unlike(
+        "@@IDENTITY is the last value of any sequence, such as a stamp", "keeps identity values and sequences apart"
+    ),
+    "test_tracking.py::test_merge_on_a_tracked_table": Unlike(
+        "'MERGE' is not currently supported in Babelfish", "runs it, and fires the triggers of each of its actions once"
     ),
     "test_tsql.py::test_merge_journals_each_of_its_actions[sqlserver]": Unlike(
         "'MERGE' is not currently supported in Babelfish", "runs it, and fires the triggers of each of its actions once"

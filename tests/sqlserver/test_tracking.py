@@ -16,6 +16,8 @@ import dmsjournal as dj
 from tests.helpers import commit
 from tests.sqlserver import grammar
 
+# ruff: noqa: E501  # statements, each in one line
+
 pytestmark = pytest.mark.xdist_group("tracking")
 
 Sql = Callable[..., list[Any]]
@@ -46,12 +48,14 @@ def library(database: str) -> Iterator[dj.Journal]:
 
 
 @pytest.fixture
-def journal(library: dj.Journal, sqlserver_server, request: pytest.FixtureRequest) -> Iterator[dj.Journal]:
+def journal(library: dj.Journal, session: sa.Connection, sqlserver_server, request: pytest.FixtureRequest) -> Iterator[dj.Journal]:
     """The journal; afterwards no table is tracked."""
     sqlserver_server.expect(request.node)
+    session.rollback()
     yield library
-    for one in library.tracked():
-        library.untrack(one.table)
+    session.rollback()
+    for (table,) in commit(session, "SELECT TableName FROM dms.TrackedTable"):
+        commit(session, f"EXEC dms.untrack N'{literal(table)}'")
 
 
 @pytest.fixture
@@ -75,6 +79,23 @@ def app(sql: Sql) -> str:
     name = f"app{next(_NUMBERS)}"
     sql(f"CREATE SCHEMA {name}")
     return name
+
+
+def literal(text: str) -> str:
+    return text.replace("'", "''")
+
+
+def track(sql: Sql, *tables: dj.TrackedTable) -> None:
+    """Tracks tables and fills them, as a DBA does in T-SQL."""
+    for one in tables:
+        name, given = literal(one.table), one.resource
+        shows, columns = (
+            None if names is None else json.dumps(list(names), ensure_ascii=False) for names in (one.shows, one.columns)
+        )
+        texts = {"resource": given and given.resource_name, "shows": shows, "columns": columns}
+        said = "".join(f", @{key} = N'{literal(value)}'" for key, value in texts.items() if value is not None)
+        sql(f"EXEC dms.track N'{name}'{said}, @bodies = {int(one.bodies)}")
+        sql(f"EXEC dms.fill_table N'{name}'")
 
 
 def resource(app: str, name: str) -> dj.ResourceKey:
@@ -119,8 +140,11 @@ def schools(journal: dj.Journal, sql: Sql, app: str) -> str:
         f"CREATE TABLE {app}.remark (id int NOT NULL PRIMARY KEY, student int NULL REFERENCES {app}.student (number) ON DELETE CASCADE,"
         f" teller int NULL REFERENCES {app}.student (number))"
     )
-    journal.track(
-        dj.TrackedTable(f"{app}.school", shows=["name"]), dj.TrackedTable(f"{app}.student", shows=["name"]), dj.TrackedTable(f"{app}.remark")
+    track(
+        sql,
+        dj.TrackedTable(f"{app}.school", shows=["name"]),
+        dj.TrackedTable(f"{app}.student", shows=["name"]),
+        dj.TrackedTable(f"{app}.remark"),
     )
     return app
 
@@ -171,20 +195,29 @@ def test_cascades_leave_a_tombstone_for_each_row(journal: dj.Journal, sql: Sql, 
     assert clean(journal)
 
 
-@pytest.mark.acceptance("68")
-def test_set_null_and_a_cascaded_key(journal: dj.Journal, sql: Sql, app: str) -> None:
+@pytest.mark.acceptance("67")
+def test_a_key_that_cascades(journal: dj.Journal, sql: Sql, app: str) -> None:
     sql(f"CREATE TABLE {app}.a (id int NOT NULL PRIMARY KEY)")
-    sql(
-        f"CREATE TABLE {app}.b (id int NOT NULL PRIMARY KEY, a int NULL REFERENCES {app}.a (id) ON DELETE SET NULL ON UPDATE CASCADE)"
-    )
-    journal.track(dj.TrackedTable(f"{app}.a"), dj.TrackedTable(f"{app}.b"))
+    sql(f"CREATE TABLE {app}.b (id int NOT NULL PRIMARY KEY, a int NULL REFERENCES {app}.a (id) ON UPDATE CASCADE)")
+    track(sql, dj.TrackedTable(f"{app}.a"), dj.TrackedTable(f"{app}.b"))
     sql(f"INSERT INTO {app}.a (id) VALUES (1), (2), (3)")
     sql(f"INSERT INTO {app}.b (id, a) VALUES (1, 1), (2, 1), (3, 2)")
     before, first = documents(sql, app, "b"), documents(sql, app, "a")
     sql(f"UPDATE {app}.a SET id = 11 WHERE id = 1")
     assert documents(sql, app, "a")[11][0] == first[1][0]
-    assert (before[1][0], first[1][0]) in edges(sql)
-    sql(f"DELETE FROM {app}.a WHERE id = 11")
+    assert edges(sql) == {(before[1][0], first[1][0]), (before[2][0], first[1][0]), (before[3][0], first[2][0])}
+    assert clean(journal)
+
+
+@pytest.mark.acceptance("68")
+def test_set_null_changes_what_referred(journal: dj.Journal, sql: Sql, app: str) -> None:
+    sql(f"CREATE TABLE {app}.a (id int NOT NULL PRIMARY KEY)")
+    sql(f"CREATE TABLE {app}.b (id int NOT NULL PRIMARY KEY, a int NULL REFERENCES {app}.a (id) ON DELETE SET NULL)")
+    track(sql, dj.TrackedTable(f"{app}.a"), dj.TrackedTable(f"{app}.b"))
+    sql(f"INSERT INTO {app}.a (id) VALUES (1), (2)")
+    sql(f"INSERT INTO {app}.b (id, a) VALUES (1, 1), (2, 1), (3, 2)")
+    before = documents(sql, app, "b")
+    sql(f"DELETE FROM {app}.a WHERE id = 1")
     after = documents(sql, app, "b")
     assert after[1][1] > before[1][1]
     assert after[3] == before[3]
@@ -196,7 +229,7 @@ def test_set_null_and_a_cascaded_key(journal: dj.Journal, sql: Sql, app: str) ->
 def test_changed_keys_are_paired_by_another_unique_key(journal: dj.Journal, sql: Sql, app: str) -> None:
     sql(f"CREATE TABLE {app}.a (id int NOT NULL PRIMARY KEY, code nvarchar(9) NOT NULL UNIQUE, note nvarchar(9) NULL)")
     sql(f"CREATE TABLE {app}.b (id int NOT NULL PRIMARY KEY, note nvarchar(9) NULL)")
-    journal.track(dj.TrackedTable(f"{app}.a"), dj.TrackedTable(f"{app}.b"))
+    track(sql, dj.TrackedTable(f"{app}.a"), dj.TrackedTable(f"{app}.b"))
     sql(f"INSERT INTO {app}.a (id, code) VALUES (1, N'a'), (2, N'b'), (3, N'c')")
     sql(f"INSERT INTO {app}.b (id) VALUES (1), (2), (3)")
     before = documents(sql, app, "a")
@@ -216,45 +249,51 @@ def test_changed_keys_are_paired_by_another_unique_key(journal: dj.Journal, sql:
     assert clean(journal)
 
 
-KEYS = {  # type, a value in T-SQL, how it reads
-    "bigint": ("9223372036854775807", 9223372036854775807),
-    "decimal(20, 4)": ("12345678901234.5000", 12345678901234.5),
-    "decimal(9, 2)": ("100.00", 100),
-    "bit": ("1", True),
-    "uniqueidentifier": ("'6F9619FF-8B86-D011-B42D-00C04FC964FF'", "6f9619ff-8b86-d011-b42d-00c04fc964ff"),
-    "date": ("'2026-01-02'", "2026-01-02"),
-    "datetime2(3)": ("'2026-01-02T03:04:05.120'", "2026-01-02T03:04:05.12"),
-    "datetimeoffset(0)": ("'2026-01-02T03:04:05+02:00'", "2026-01-02T01:04:05+00:00"),
-    "time(0)": ("'03:04:00'", "03:04:00"),
-    "nvarchar(40)": ("N'größer / ''x'''", "größer / 'x'"),
-    "varchar(40)": ("'x.y'", "x.y"),
-    "char(5)": ("'ab'", "ab"),
-    "varbinary(9)": ("0x00FF10", "AP8Q"),
+KEYS = {  # by column: type, a value in T-SQL, how it reads
+    "big": ("bigint", "9223372036854775807", 9223372036854775807),
+    "dec": ("decimal(20, 4)", "12345678901234.5000", 12345678901234.5),
+    "whole": ("decimal(9, 2)", "100.00", 100),
+    "flag": ("bit", "1", True),
+    "uuid": ("uniqueidentifier", "'6F9619FF-8B86-D011-B42D-00C04FC964FF'", "6f9619ff-8b86-d011-b42d-00c04fc964ff"),
+    "day": ("date", "'2026-01-02'", "2026-01-02"),
+    "at": ("datetime2(3)", "'2026-01-02T03:04:05.120'", "2026-01-02T03:04:05.12"),
+    "clock": ("time(0)", "'03:04:00'", "03:04:00"),
+    "text": ("varchar(40)", "'x.y'", "x.y"),
+    "padded": ("char(5)", "'ab'", "ab"),
+    "name": ("nvarchar(40)", "N'x y'", "x y"),
+}
+ESCAPED = {
+    "bin": ("varbinary(9)", "0x00FF10", "AP8Q"),
+    "name": ("nvarchar(40)", "N'größer / \"x\\'", 'größer / "x\\'),
+    "zoned": ("datetimeoffset(0)", "'2026-01-02T03:04:05+02:00'", "2026-01-02T01:04:05+00:00"),
 }
 
 
 @pytest.mark.acceptance("71", "88")
-@pytest.mark.parametrize("of", KEYS)
-def test_a_key_of_each_type_reads_exactly_and_finds_its_row(journal: dj.Journal, sql: Sql, app: str, of: str) -> None:
-    value, read = KEYS[of]
-    sql(f"CREATE TABLE {app}.a (id {of} NOT NULL PRIMARY KEY, note nvarchar(9) NULL)")
-    sql(f"INSERT INTO {app}.a (id) VALUES ({value})")
-    journal.track(dj.TrackedTable(f"{app}.a"))
+@pytest.mark.parametrize("keys", [KEYS, ESCAPED], ids=["plain", "escaped"])
+def test_a_key_of_each_type_reads_exactly_and_finds_its_row(journal: dj.Journal, sql: Sql, app: str, keys: dict[str, Any]) -> None:
+    columns = ", ".join(f"[{name}] {of} NOT NULL" for name, (of, _, _) in keys.items())
+    sql(f"CREATE TABLE {app}.a ({columns}, note nvarchar(9) NULL, PRIMARY KEY ({', '.join(f'[{name}]' for name in keys)}))")
+    sql(f"INSERT INTO {app}.a VALUES ({', '.join(value for _, value, _ in keys.values())}, NULL)")
+    track(sql, dj.TrackedTable(f"{app}.a"))
+    read = {name: value for name, (_, _, value) in keys.items()}
     [(key, (document_id, _, _))] = documents(sql, app, "a").items()
-    assert key == read
+    assert key == tuple(read[name] for name in sorted(read))
     sql(f"SET DATEFORMAT dmy; UPDATE {app}.a SET note = N'x'; SET DATEFORMAT mdy")
     assert documents(sql, app, "a")[key][0] == document_id
-    assert [stored.body for stored in journal.documents([document_id]).values()] == [{"id": read, "note": "x"}]
+    assert [stored.body for stored in journal.documents([document_id]).values()] == [read | {"note": "x"}]
     assert clean(journal)
     sql(f"DELETE FROM {app}.a")
-    assert [list(d.key_values.values()) for d in journal.deletes(resource(app, "a"))] == [[read]]
+    assert [d.key_values for d in journal.deletes(resource(app, "a"))] == [read]
 
 
 @pytest.mark.acceptance("71")
 def test_names_are_quoted(journal: dj.Journal, sql: Sql, app: str) -> None:
-    sql(f"CREATE TABLE {app}.[Order 'one'] ([the id] int NOT NULL, [a.b] nvarchar(9) NOT NULL, [größe] int NULL, PRIMARY KEY ([a.b], [the id]))")
+    sql(
+        f"CREATE TABLE {app}.[Order 'one'] ([the id] int NOT NULL, [a.b] nvarchar(9) NOT NULL, [größe] int NULL, PRIMARY KEY ([a.b], [the id]))"
+    )
     sql(f"INSERT INTO {app}.[Order 'one'] VALUES (1, N'x', 2)")
-    journal.track(dj.TrackedTable(f"{app}.[Order 'one']", resource(app, "order"), shows=["größe"]))
+    track(sql, dj.TrackedTable(f"{app}.[Order 'one']", resource(app, "order"), shows=["größe"]))
     before = documents(sql, app, "order")["x", 1]
     sql(f"UPDATE {app}.[Order 'one'] SET [größe] = 3")
     assert documents(sql, app, "order")["x", 1][2] > before[2]
@@ -267,7 +306,7 @@ def test_names_are_quoted(journal: dj.Journal, sql: Sql, app: str) -> None:
 def test_a_foreign_key_that_is_written_otherwise_finds_its_row(journal: dj.Journal, sql: Sql, app: str) -> None:
     sql(f"CREATE TABLE {app}.a (id nvarchar(9) NOT NULL PRIMARY KEY, name nvarchar(9) NULL)")
     sql(f"CREATE TABLE {app}.b (id int NOT NULL PRIMARY KEY, a nvarchar(9) NULL REFERENCES {app}.a (id))")
-    journal.track(dj.TrackedTable(f"{app}.a", shows=["name"]), dj.TrackedTable(f"{app}.b"))
+    track(sql, dj.TrackedTable(f"{app}.a", shows=["name"]), dj.TrackedTable(f"{app}.b"))
     sql(f"INSERT INTO {app}.a (id) VALUES (N'ABC')")
     sql(f"INSERT INTO {app}.b (id, a) VALUES (1, N'abc')")
     [child], [parent] = documents(sql, app, "a").values(), documents(sql, app, "b").values()
@@ -281,24 +320,26 @@ def test_a_foreign_key_that_is_written_otherwise_finds_its_row(journal: dj.Journ
 @pytest.mark.acceptance("72")
 def test_a_fill_goes_on_where_it_stopped(journal: dj.Journal, sql: Sql, app: str) -> None:
     sql(f"CREATE TABLE {app}.a (x int NOT NULL, y nvarchar(9) NOT NULL, PRIMARY KEY (x, y))")
-    sql(f"CREATE TABLE {app}.b (id int NOT NULL PRIMARY KEY, x int NULL, y nvarchar(9) NULL, FOREIGN KEY (x, y) REFERENCES {app}.a (x, y))")
-    values = ", ".join(f"({n // 3}, N'{n % 3}')" for n in range(300))
+    sql(
+        f"CREATE TABLE {app}.b (id int NOT NULL PRIMARY KEY, x int NULL, y nvarchar(9) NULL, FOREIGN KEY (x, y) REFERENCES {app}.a (x, y))"
+    )
+    values = ", ".join(f"({n // 3}, N'{n % 3}')" for n in range(150))
     sql(f"INSERT INTO {app}.a (x, y) VALUES {values}")
     sql(f"INSERT INTO {app}.b (id, x, y) SELECT x * 3 + CAST(y AS int), x, y FROM {app}.a")
     sql(f"EXEC dms.track N'{app}.b', N'{app}'")
     sql(f"EXEC dms.fill_tracked N'{app}.b', 1")
     assert len(documents(sql, app, "b")) == 64
-    sql(f"DELETE FROM {app}.b WHERE id = 299")
-    sql(f"INSERT INTO {app}.b (id) VALUES (300)")
-    sql(f"UPDATE {app}.b SET x = NULL WHERE id = 200")  # a row that the fill has not reached
-    assert {200, 300} < documents(sql, app, "b").keys()
+    sql(f"DELETE FROM {app}.b WHERE id = 149")
+    sql(f"INSERT INTO {app}.b (id) VALUES (150)")
+    sql(f"UPDATE {app}.b SET x = NULL WHERE id = 120")  # a row that the fill has not reached
+    assert {120, 150} < documents(sql, app, "b").keys()
     seen: list[tuple[str, int, int]] = []
     journal.renew_tracking(f"{app}.b", blocks=1, progress=lambda _, walk, done, total, made: seen.append((walk, done, total)))
-    assert documents(sql, app, "b").keys() == set(range(300)) - {299} | {300}
+    assert documents(sql, app, "b").keys() == set(range(150)) - {149} | {150}
     assert seen[-1][0] == "documents"
     assert all(done <= total for _, done, total in seen)
-    journal.track(dj.TrackedTable(f"{app}.a"))
-    assert len(edges(sql)) == 298
+    track(sql, dj.TrackedTable(f"{app}.a"))
+    assert len(edges(sql)) == 148
     assert all(one.is_filled for one in journal.tracked())
     assert clean(journal)
 
@@ -391,7 +432,9 @@ def test_a_column_that_is_added_is_named_and_renewed(journal: dj.Journal, sql: S
     assert next(one.state for one in journal.tracked() if one.table == f"{schools}.school") is not None
     status = journal.status().tracked
     assert status is not None
-    assert {one.table: one.is_whole for one in status} == dict.fromkeys((f"{schools}.remark", f"{schools}.school", f"{schools}.student"), True)
+    assert {one.table: one.is_whole for one in status} == dict.fromkeys(
+        (f"{schools}.remark", f"{schools}.school", f"{schools}.student"), True
+    )
     journal.renew_tracking(f"{schools}.school")
     last = drawn(sql)
     sql(f"UPDATE {schools}.school SET more = N'seen'")
@@ -421,15 +464,25 @@ def test_writing_a_tracked_resource_is_refused_and_its_bodies_are_read(journal: 
         f"CREATE TABLE {app}.a (id int NOT NULL PRIMARY KEY, note nvarchar(max) NULL, at datetime2(0) NULL, price decimal(9, 2) NULL,"
         " big bigint NULL, yes bit NULL, total AS (id + 1))"
     )
-    journal.track(dj.TrackedTable(f"{app}.a"))
-    sql(f"INSERT INTO {app}.a (id, note, at, price, big, yes) VALUES (1, N'x\"y\\z', '2026-01-02', 1.50, 9007199254740993, 0), (2, NULL, NULL, NULL, NULL, NULL)")
+    track(sql, dj.TrackedTable(f"{app}.a"))
+    sql(
+        f"INSERT INTO {app}.a (id, note, at, price, big, yes) VALUES (1, N'x\"y\\z', '2026-01-02', 1.50, 9007199254740993, 0), (2, NULL, NULL, NULL, NULL, NULL)"
+    )
     [first, second] = sorted(documents(sql, app, "a").values())
     with journal.write() as tx, pytest.raises(dj.InvalidRequest, match=rf"{app}\.a"):
         tx.upsert(dj.Document(resource(app, "a"), {"id": 2}, {}))
     bodies = {number: stored.body for number, stored in journal.documents([first[0], second[0]]).items()}
     none = dict.fromkeys(("note", "at", "price", "big", "yes"))
     assert bodies == {
-        first[0]: {"id": 1, "note": 'x"y\\z', "at": "2026-01-02T00:00:00", "price": 1.5, "big": 9007199254740993, "yes": False, "total": 2},
+        first[0]: {
+            "id": 1,
+            "note": 'x"y\\z',
+            "at": "2026-01-02T00:00:00",
+            "price": 1.5,
+            "big": 9007199254740993,
+            "yes": False,
+            "total": 2,
+        },
         second[0]: {"id": 2, **none, "total": 3},
     }
     last = drawn(sql)
@@ -455,7 +508,7 @@ def test_bodies_are_kept_where_asked_for(journal: dj.Journal, sql: Sql, app: str
 
 def test_only_named_columns_are_watched(journal: dj.Journal, sql: Sql, app: str) -> None:
     sql(f"CREATE TABLE {app}.a (id int NOT NULL PRIMARY KEY, seen int NULL, note int NULL)")
-    journal.track(dj.TrackedTable(f"{app}.a", columns=["note"]))
+    track(sql, dj.TrackedTable(f"{app}.a", columns=["note"]))
     sql(f"INSERT INTO {app}.a (id) VALUES (1)")
     last = drawn(sql)
     sql(f"UPDATE {app}.a SET seen = 1")
@@ -471,7 +524,7 @@ def test_a_trigger_that_writes_the_row_again_does_no_harm(journal: dj.Journal, s
         f"CREATE TRIGGER {app}.again ON {app}.a AFTER INSERT AS"
         f" UPDATE t SET id = t.id + 100, note = N'late' FROM {app}.a AS t INNER JOIN inserted AS new ON new.id = t.id WHERE new.id < 10"
     )
-    journal.track(dj.TrackedTable(f"{app}.a"))
+    track(sql, dj.TrackedTable(f"{app}.a"))
     sql(f"INSERT INTO {app}.a (id) VALUES (1), (2), (50)")
     assert documents(sql, app, "a").keys() == {101, 102, 50}
     assert clean(journal)
@@ -479,17 +532,19 @@ def test_a_trigger_that_writes_the_row_again_does_no_harm(journal: dj.Journal, s
 
 def test_a_session_that_counts_rows_writes_as_any_other(journal: dj.Journal, sql: Sql, schools: str) -> None:
     sql(f"SET ROWCOUNT 2; INSERT INTO {schools}.school (id) SELECT n.n FROM (VALUES (1), (2)) AS n (n); SET ROWCOUNT 0")
-    sql(f"SET QUOTED_IDENTIFIER OFF; SET ROWCOUNT 2; UPDATE {schools}.school SET motto = N'x'; SET ROWCOUNT 0; SET QUOTED_IDENTIFIER ON")
+    sql(
+        f"SET QUOTED_IDENTIFIER OFF; SET ROWCOUNT 2; UPDATE {schools}.school SET motto = N'x'; SET ROWCOUNT 0; SET QUOTED_IDENTIFIER ON"
+    )
     assert all(content > identity for _, content, identity in documents(sql, schools, "school").values())
     sql(f"INSERT INTO {schools}.student (number, home) VALUES (1, 1), (2, 1), (3, 1)")
-    sql(f"SET ROWCOUNT 1; DELETE FROM {schools}.school WHERE id = 1; SET ROWCOUNT 0")
-    assert documents(sql, schools, "student") == {}
+    sql(f"SET ROWCOUNT 2; DELETE FROM {schools}.student; SET ROWCOUNT 0")
+    assert len(documents(sql, schools, "student")) == 1
     assert clean(journal)
 
 
 def test_the_identity_of_a_row_is_its_program_s(journal: dj.Journal, sql: Sql, app: str) -> None:
     sql(f"CREATE TABLE {app}.a (id int IDENTITY (500, 1) NOT NULL PRIMARY KEY, note int NULL)")
-    journal.track(dj.TrackedTable(f"{app}.a"))
+    track(sql, dj.TrackedTable(f"{app}.a"))
     insert = f"SET NOCOUNT ON; INSERT INTO {app}.a (note) VALUES (1)"
     assert sql(f"{insert}; SELECT SCOPE_IDENTITY(); SET NOCOUNT OFF") == [(500,)]
     assert documents(sql, app, "a").keys() == {500}
@@ -497,7 +552,7 @@ def test_the_identity_of_a_row_is_its_program_s(journal: dj.Journal, sql: Sql, a
 
 def test_the_last_identity_of_the_session_is_its_program_s(journal: dj.Journal, sql: Sql, app: str) -> None:
     sql(f"CREATE TABLE {app}.a (id int IDENTITY (500, 1) NOT NULL PRIMARY KEY, note int NULL)")
-    journal.track(dj.TrackedTable(f"{app}.a"))
+    track(sql, dj.TrackedTable(f"{app}.a"))
     insert = f"SET NOCOUNT ON; INSERT INTO {app}.a (note) VALUES (1)"
     assert sql(f"{insert}; SELECT @@IDENTITY; SET NOCOUNT OFF") == [(500,)]
 
@@ -517,20 +572,31 @@ def test_merge_on_a_tracked_table(journal: dj.Journal, sql: Sql, schools: str) -
 
 def test_a_plan_prints_what_would_run_and_keeps_nothing(journal: dj.Journal, sql: Sql, app: str, scriptdom) -> None:
     """The generated text is parsed by Microsoft's grammar, as the shipped files are."""
-    sql(f"CREATE TABLE {app}.a (id int IDENTITY (1, 1) NOT NULL PRIMARY KEY, code nvarchar(9) NOT NULL UNIQUE, doc xml NULL, bin varbinary(max) NULL)")
+    sql(
+        f"CREATE TABLE {app}.a (id int IDENTITY (1, 1) NOT NULL PRIMARY KEY, code nvarchar(9) NOT NULL UNIQUE, doc xml NULL, bin varbinary(max) NULL)"
+    )
     sql(
         f"CREATE TABLE {app}.b (x nvarchar(9) NOT NULL, y datetimeoffset NOT NULL, z varbinary(9) NOT NULL, a int NULL REFERENCES {app}.a (id),"
         f" boss int NULL REFERENCES {app}.a (id), PRIMARY KEY (x, y, z))"
     )
-    plans = journal.tracking_plan(dj.TrackedTable(f"{app}.a", shows=["code"], bodies=True), dj.TrackedTable(f"{app}.b", bodies=True))
+    plans = journal.tracking_plan(
+        dj.TrackedTable(f"{app}.a", shows=["code"], bodies=True), dj.TrackedTable(f"{app}.b", bodies=True)
+    )
     assert [plan.tracked.table for plan in plans] == [f"{app}.a", f"{app}.b"]
     assert plans[1].tracked.refers_to == (f"{app}.a",)
     assert journal.tracked() == []
     statements = [statement for plan in plans for statement in plan.statements]
     assert len(statements) == 22
-    for parsed in grammar.parse(scriptdom, [batch for number, text in enumerate(statements) for batch in grammar.split(f"generated {number}", text)]):
+    for parsed in grammar.parse(
+        scriptdom, [batch for number, text in enumerate(statements) for batch in grammar.split(f"generated {number}", text)]
+    ):
         assert parsed.tree is not None
-        found = [*grammar.problems(parsed), *grammar.next_value_problems(parsed), *grammar.unqualified_names(parsed), *grammar.server_problems(parsed)]
+        found = [
+            *grammar.problems(parsed),
+            *grammar.next_value_problems(parsed),
+            *grammar.unqualified_names(parsed),
+            *grammar.server_problems(parsed),
+        ]
         assert [str(problem) for problem in found] == []
 
 
@@ -539,9 +605,9 @@ def test_a_history_of_random_statements(journal: dj.Journal, sql: Sql, app: str)
     sql(f"CREATE TABLE {app}.school (id int NOT NULL PRIMARY KEY, name nvarchar(9) NULL, motto nvarchar(9) NULL)")
     sql(
         f"CREATE TABLE {app}.student (id int NOT NULL PRIMARY KEY, name nvarchar(9) NULL, school int NULL REFERENCES {app}.school (id)"
-        " ON DELETE SET NULL ON UPDATE CASCADE)"
+        " ON UPDATE CASCADE)"
     )
-    journal.track(dj.TrackedTable(f"{app}.school", shows=["name"]), dj.TrackedTable(f"{app}.student", shows=["name"]))
+    track(sql, dj.TrackedTable(f"{app}.school", shows=["name"]), dj.TrackedTable(f"{app}.student", shows=["name"]))
     chance, copy, place = random.Random(7), {}, journal.versions().newest
     for _ in range(60):
         for _ in range(chance.randint(1, 3)):
@@ -569,7 +635,9 @@ def test_a_history_of_random_statements(journal: dj.Journal, sql: Sql, app: str)
         newest = journal.versions().newest
         if newest > place:
             for name in ("school", "student"):
-                for change in journal.changes(resource(app, name), dj.Window(min=place + 1, max=newest), page_size=chance.choice((1, 3, 500))):
+                for change in journal.changes(
+                    resource(app, name), dj.Window(min=place + 1, max=newest), page_size=chance.choice((1, 3, 500))
+                ):
                     copy[change.document_id] = shown.get(change.document_id)
                 for delete in journal.deletes(resource(app, name), dj.Window(min=place + 1, max=newest)):
                     copy.pop(delete.document_id, None)

@@ -1,5 +1,6 @@
-"""The ways in to tracking: the command line, a script, Alembic operations, Python; and what refuses on SQL Server."""
+"""The ways in to tracking: the command line, a script, Alembic operations, Python; also what they write for SQL Server."""
 
+import io
 from pathlib import Path
 
 import psycopg
@@ -12,7 +13,7 @@ from typer.testing import CliRunner
 import dmsjournal as dj
 import dmsjournal.alembic  # registers the operations
 from dmsjournal.cli import app
-from dmsjournal.database import postgres, sqlserver
+from dmsjournal.database import sqlserver
 from dmsjournal.operate import tracking
 from dmsjournal.schema import migrate
 from tests.helpers import in_psycopg
@@ -177,21 +178,29 @@ def test_alembic_operations_run_online_and_offline(tracked: str, sql: Sql) -> No
     assert any("dms.track(" in text and "'shop.it''s'" in text for text in written)
 
 
-def test_sql_server_refuses_each_way_in() -> None:
-    with pytest.raises(dj.UnsupportedCapability, match="PostgreSQL only"):
-        migrate.script("sqlserver", option="tracking")
-    with pytest.raises(dj.UnsupportedCapability, match="PostgreSQL only"):
-        tracking.script(sqlserver, [dj.TrackedTable("app.a")], "5s")
-    with pytest.raises(dj.UnsupportedCapability, match="PostgreSQL only"):
-        migrate.upgrade("mssql+pyodbc://u:p@127.0.0.1:1/d?driver=x", options=["tracking"])
-    with dj.connect("mssql+mssqlpython://u:p@127.0.0.1:1/d") as journal:
-        for call in (journal.tracked, lambda: journal.track(dj.TrackedTable("app.a")), lambda: journal.untrack("app.a")):
-            with pytest.raises(dj.UnsupportedCapability, match="PostgreSQL only"):
-                call()
-    offline = MigrationContext.configure(dialect_name="mssql", opts={"as_sql": True})
-    with pytest.raises(dj.UnsupportedCapability, match="PostgreSQL only"):
-        Operations(offline).track_table("app.a")  # type: ignore[attr-defined]
-    assert postgres.NO_TRACKING == ""
+def test_each_way_in_writes_t_sql_for_sql_server() -> None:
+    """Each statement is a batch; a failed one ends the transaction, and what follows it is not run."""
+    table = dj.TrackedTable("app.[it's]", dj.ResourceKey("App", "größe", "1"), shows=["größe"])
+    text = tracking.script(sqlserver, [table], "250ms")
+    assert "N'app.[it''s]'" in text
+    assert "N'größe'" in text
+    assert "= N'250'" in text
+    assert (
+        text.index("BEGIN TRANSACTION;")
+        < text.index("EXEC dms.track ")
+        < text.index("COMMIT;")
+        < text.index("EXEC dms.fill_table ")
+    )
+    assert text.rstrip().endswith("SET NOEXEC OFF;\nGO")
+    assert "EXEC dms.untrack " in tracking.untracking_script(sqlserver, "app.a", "5s", keep_documents=True)
+    with pytest.raises(dj.InvalidRequest, match="lock_timeout"):
+        tracking.script(sqlserver, [table], "soon")
+    offline = io.StringIO()
+    migration = MigrationContext.configure(dialect_name="mssql", opts={"as_sql": True, "output_buffer": offline})
+    Operations(migration).track_table("app.a")  # type: ignore[attr-defined]
+    assert "EXEC dms.track " in offline.getvalue()
+    assert "EXEC dms.fill_table " in offline.getvalue()
+    assert "CREATE PROCEDURE dms.track\n" in migrate.script("sqlserver", option="tracking")
 
 
 def test_a_hostile_name_reaches_no_terminal(tracked: str, sql: Sql, monkeypatch: pytest.MonkeyPatch) -> None:

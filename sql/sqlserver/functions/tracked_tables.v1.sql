@@ -7,9 +7,11 @@ RETURN
            keyed.names AS key_columns, shown.names AS shown_columns, t.WatchedColumns AS watched_columns, t.KeepsBodies AS keeps_bodies, referred.names AS refers_to,
            COALESCE((SELECT SUM(p.rows) FROM sys.partitions AS p WHERE p.object_id = dms.tracked_relation(t.TrackedTableId) AND p.index_id IN (0, 1)), 0) AS estimated_rows,
            CASE WHEN t.FilledAt IS NULL THEN 0 ELSE 1 END AS is_filled,
-           (SELECT STRING_AGG(c.name, N'; ') WITHIN GROUP (ORDER BY c.name) FROM dms.check_tracking() AS c WHERE c.table_name = t.TableName) AS state
+           checked.state
     FROM dms.TrackedTable AS t
     INNER JOIN dms.ResourceKey AS r ON r.ResourceKeyId = t.ResourceKeyId
+    LEFT JOIN (
+        SELECT c.table_name, STRING_AGG(c.name, N'; ') WITHIN GROUP (ORDER BY c.name) AS state FROM dms.check_tracking() AS c GROUP BY c.table_name) AS checked ON checked.table_name = t.TableName
     CROSS APPLY (
         SELECT CONCAT(N'[', STRING_AGG(CAST(CONCAT(N'"', STRING_ESCAPE(k.name, N'json'), N'"') AS nvarchar(max)), N',') WITHIN GROUP (ORDER BY k.place), N']') AS names
         FROM dms.tracked_key(t.TrackedTableId) AS k) AS keyed

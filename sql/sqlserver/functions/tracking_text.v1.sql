@@ -38,6 +38,7 @@ BEGIN
     INSERT INTO @reference (constraint_id, name, parent_id, child_id, child_kind, place, parent_column_id, parent_column, child_column_id, child_column, is_identity)
     SELECT f.constraint_id, f.name, f.parent_id, f.child_id, f.child_kind, f.place, f.parent_column_id, f.parent_column, f.child_column_id, f.child_column, f.is_identity
     FROM dms.tracked_references() AS f WHERE f.parent_id = @tracked_id OR f.child_id = @tracked_id;
+    -- Of other resources no key is made: it could be of other types, whenever the server looks at it.
     SET @joined = dms.tracked_row(@tracked_id, N'$from$', N'$source$');
     SET @typed = dms.tracked_typed(@tracked_id, N'$from$');
     SET @key_old = dms.tracked_key_json(@tracked_id, N'old', NULL);
@@ -228,7 +229,7 @@ BEGIN
     SELECT d.DocumentId, ' + dms.tracked_body(@root, N'r') + N', d.ContentLastModifiedAt, d.ContentVersion
     FROM (SELECT DISTINCT CAST(value AS bigint) AS DocumentId FROM OPENJSON(@ids)) AS w
     INNER JOIN dms.Document AS d ON d.DocumentId = w.DocumentId
-    ' + REPLACE(REPLACE(@joined COLLATE Latin1_General_100_BIN2, N'$from$', N'd.KeyValues'), N'$source$', N'dms.tracked_$id$ AS r') + N'
+    ' + REPLACE(REPLACE(@joined COLLATE Latin1_General_100_BIN2, N'$from$', N'CASE WHEN d.ResourceKeyId = $kind$ THEN d.KeyValues END'), N'$source$', N'dms.tracked_$id$ AS r') + N'
     OPTION (LOOP JOIN, FORCE ORDER);
     UPDATE cache SET DocumentJson = w.Body, Etag = dms.tracked_etag(w.Body), LastModifiedAt = w.At, ComputedVersion = w.Version
     FROM @row AS w INNER JOIN dms.DocumentCache AS cache ON cache.DocumentId = w.DocumentId
@@ -253,7 +254,7 @@ BEGIN
     SELECT $of_r$, d.DocumentId, 1, 0
     FROM (SELECT DISTINCT CAST(value AS bigint) AS DocumentId FROM OPENJSON(@documents)) AS w
     INNER JOIN dms.Document AS d WITH (READCOMMITTEDLOCK) ON d.DocumentId = w.DocumentId
-    ' + REPLACE(REPLACE(@joined COLLATE Latin1_General_100_BIN2, N'$from$', N'd.KeyValues'), N'$source$', N'dms.tracked_$id$ AS r') + N'
+    ' + REPLACE(REPLACE(@joined COLLATE Latin1_General_100_BIN2, N'$from$', N'CASE WHEN d.ResourceKeyId = $kind$ THEN d.KeyValues END'), N'$source$', N'dms.tracked_$id$ AS r') + N'
     OPTION (LOOP JOIN, FORCE ORDER);' + REPLACE(@edges COLLATE Latin1_General_100_BIN2, N'$waits$', N'@waits') + N'
 END;';
 
@@ -326,7 +327,7 @@ BEGIN
     UPDATE w SET IsGone = 0
     FROM @row AS w
     WHERE EXISTS (
-        SELECT * FROM dms.Document AS d ' + REPLACE(REPLACE(@joined COLLATE Latin1_General_100_BIN2, N'$from$', N'd.KeyValues'), N'$source$', N'dms.tracked_$id$ AS r') + N'
+        SELECT * FROM dms.Document AS d ' + REPLACE(REPLACE(@joined COLLATE Latin1_General_100_BIN2, N'$from$', N'CASE WHEN d.ResourceKeyId = $kind$ THEN d.KeyValues END'), N'$source$', N'dms.tracked_$id$ AS r') + N'
         WHERE d.DocumentId = w.DocumentId AND r.[dmsjournal key] = d.KeyValues)
       AND NOT EXISTS (
         SELECT * FROM dms.Document AS older
@@ -377,7 +378,7 @@ BEGIN
             OUTER APPLY $find_r$ AS document) AS seen) AS told
     WHERE told.code IS NOT NULL
     UNION ALL
-    SELECT N''end'', CAST(COUNT_BIG(*) AS nvarchar(200)) FROM dms.tracked_$id$;
+    SELECT N''end'', CAST((COUNT_BIG(*) + 63) / 64 AS nvarchar(200)) FROM dms.tracked_$id$;
 END;';
 
     -- documents(after): verify's look at the next 10,000 documents: those without a row, or with the key of an older one.
@@ -393,7 +394,7 @@ BEGIN
     SELECT CASE WHEN there.is_there IS NULL THEN N''document-rowless'' ELSE N''document-doubled'' END AS code, CAST(w.DocumentId AS nvarchar(200)) AS name
     FROM dms.Document AS w
     OUTER APPLY (
-        SELECT TOP (1) 1 AS is_there FROM (SELECT w.KeyValues) AS d ' + REPLACE(REPLACE(@joined COLLATE Latin1_General_100_BIN2, N'$from$', N'd.KeyValues'), N'$source$', N'dms.tracked_$id$ AS r') + N'
+        SELECT TOP (1) 1 AS is_there FROM (SELECT 1 AS one) AS d ' + REPLACE(REPLACE(@joined COLLATE Latin1_General_100_BIN2, N'$from$', N'CASE WHEN w.ResourceKeyId = $kind$ THEN w.KeyValues END'), N'$source$', N'dms.tracked_$id$ AS r') + N'
         WHERE r.[dmsjournal key] = w.KeyValues) AS there
     OUTER APPLY (
         SELECT TOP (1) 1 AS is_doubled FROM dms.Document AS older

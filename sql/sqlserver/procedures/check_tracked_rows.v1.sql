@@ -1,5 +1,5 @@
 -- sql/sqlserver/procedures/check_tracked_rows.v1.sql: rows of a tracked table from a block on (64 rows, in the order of their keys) that have no document, and documents whose edges or kept bodies
--- are not what their rows say. Ends with a row 'end': how many rows the table has. Gives nothing for a table that is gone or refused: check_tracking tells of it.
+-- are not what their rows say. Ends with a row 'end': how many blocks the table has. Gives nothing for a table that is gone or refused: check_tracking tells of it.
 CREATE PROCEDURE dms.check_tracked_rows @table_name nvarchar(600), @low bigint, @high bigint
 AS
 BEGIN

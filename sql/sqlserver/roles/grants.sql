@@ -41,5 +41,7 @@ IF OBJECT_ID(N'dms.DocumentImage') IS NOT NULL  -- option images, without the bo
     EXEC (N'GRANT DELETE ON dms.DocumentImage TO [$(pruner)]; GRANT SELECT (ChangeVersion, DocumentId, IsDelete) ON dms.DocumentImage TO [$(pruner)]; GRANT SELECT, UPDATE ON dms.DocumentImageFloor TO [$(pruner)];');
 IF OBJECT_ID(N'dms.ChangeContext') IS NOT NULL  -- option context
     EXEC (N'GRANT SELECT, DELETE ON dms.ChangeContext TO [$(pruner)];');
+IF OBJECT_ID(N'dms.TrackedTable') IS NOT NULL  -- option tracking; the reader of a row's body needs SELECT on its table as well
+    EXEC (N'GRANT SELECT ON dms.TrackedTable TO [$(writer)]; GRANT EXECUTE ON dms.tracked_bodies TO [$(reader)]; GRANT EXECUTE ON dms.check_tracked_rows TO [$(reader)]; GRANT EXECUTE ON dms.check_tracked_documents TO [$(reader)];');
 COMMIT;
 GO

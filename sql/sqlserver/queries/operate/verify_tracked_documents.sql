@@ -2,6 +2,4 @@
 -- Binds: table_name; after (exclusive). Gives: code, name (document id); and a row 'end' with the last id that was looked at, null at the end.
 SET NOCOUNT ON;
 DECLARE @table_name nvarchar(600) = :table_name, @after bigint = :after;
-DECLARE @told TABLE (code nvarchar(40) NOT NULL, name nvarchar(200) NULL);
-INSERT INTO @told (code, name) EXEC dms.check_tracked_documents @table_name, @after;
-SELECT t.code, t.name FROM @told AS t;
+EXEC dms.check_tracked_documents @table_name, @after;

@@ -55,7 +55,7 @@ INNER JOIN (VALUES
     (N'document', 'U'), (N'documentcache', 'U'), (N'documentchangeevent', 'U'), (N'documentdeleteevent', 'U'), (N'documentimage', 'U'),
     (N'documentimagefloor', 'U'), (N'feeddatabase', 'U'), (N'feedgeneration', 'U'), (N'floorsecret', 'U'), (N'identitychangeevent', 'U'), (N'imageexclusion', 'U'), (N'journalfloor', 'U'),
     (N'journalpartition', 'V'), (N'keychangeevent', 'U'), (N'lease', 'U'), (N'partitionsettings', 'U'), (N'maxdepidentitypending', 'U'), (N'referenceedge', 'U'), (N'resourcechange', 'V'),
-    (N'resourcedependency', 'U'), (N'resourcekey', 'U')) AS expected (name, kind) ON expected.name = LOWER(o.name COLLATE Latin1_General_100_BIN2)
+    (N'resourcedependency', 'U'), (N'resourcekey', 'U'), (N'trackedlate', 'U'), (N'trackedtable', 'U')) AS expected (name, kind) ON expected.name = LOWER(o.name COLLATE Latin1_General_100_BIN2)
 WHERE o.schema_id = SCHEMA_ID(N'dms') AND o.parent_object_id = 0 AND RTRIM(o.type) <> expected.kind
 UNION ALL
 SELECT N'ddl', CONCAT(N'database trigger ', t.name), CONCAT(N'database trigger ', t.name), N'the database',
