@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 from tests.helpers import commit
-from tests.sqlserver import grammar
+from tests.sqlserver import babelfish, grammar
 
 _CATALOG = {  # names in lower case, and no name that the server makes up: a stand-in mangles those of indexes
     "columns": """SELECT LOWER(t.name), LOWER(c.name), TYPE_NAME(c.user_type_id), c.max_length, c.is_nullable, c.is_identity
@@ -48,6 +48,13 @@ def admin(empty: str) -> Iterator[sa.Connection]:
     engine = sa.create_engine(empty, poolclass=sa.NullPool)
     with engine.connect() as connection:
         yield connection
+
+
+@pytest.fixture
+def as_shipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Our SQL as it is, also where a test before has put a stand-in's in its place."""
+    monkeypatch.setattr("dmsjournal.database.sql.text_of", babelfish.shipped)
+    monkeypatch.setattr("dmsjournal.schema.drift.COMPARED", babelfish.shipped_compared)
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,8 @@ from dmsjournal.database import sql, sqlserver
 from dmsjournal.operate.findings import MEANINGS
 from dmsjournal.schema import drift, migrate
 
+pytestmark = pytest.mark.usefixtures("as_shipped")
+
 JOURNAL = ["0007"]
 DELETE = "tr_document_delete"
 
