@@ -338,9 +338,20 @@ def test_a_fill_goes_on_where_it_stopped(journal: dj.Journal, sql: Sql, app: str
     assert documents(sql, app, "b").keys() == set(range(150)) - {149} | {150}
     assert seen[-1][0] == "documents"
     assert all(done <= total for _, done, total in seen)
-    track(sql, dj.TrackedTable(f"{app}.a"))
-    assert len(edges(sql)) == 148
     assert all(one.is_filled for one in journal.tracked())
+    assert clean(journal)
+
+
+@pytest.mark.acceptance("70")
+def test_a_foreign_key_of_two_columns(journal: dj.Journal, sql: Sql, app: str) -> None:
+    sql(f"CREATE TABLE {app}.a (x int NOT NULL, y nvarchar(9) NOT NULL, PRIMARY KEY (x, y))")
+    sql(
+        f"CREATE TABLE {app}.b (id int NOT NULL PRIMARY KEY, x int NULL, y nvarchar(9) NULL, FOREIGN KEY (x, y) REFERENCES {app}.a (x, y))"
+    )
+    sql(f"INSERT INTO {app}.a (x, y) VALUES (1, N'p'), (1, N'q')")
+    track(sql, dj.TrackedTable(f"{app}.b"), dj.TrackedTable(f"{app}.a"))
+    sql(f"INSERT INTO {app}.b (id, x, y) VALUES (1, 1, N'q'), (2, 1, NULL)")
+    assert edges(sql) == {(documents(sql, app, "b")[1][0], documents(sql, app, "a")[1, "q"][0])}
     assert clean(journal)
 
 

@@ -141,7 +141,7 @@ BEGIN
            @wanted = STRING_AGG(CONCAT(CAST(N'SELECT child.DocumentId FROM dms.tracked_' AS nvarchar(max)), f.child_id, N' AS s CROSS APPLY ',
                dms.tracked_document(f.child_kind, N's.[dmsjournal key]', N's.[dmsjournal hash]'), N' AS child WHERE ', f.matches), N' UNION ALL ') WITHIN GROUP (ORDER BY f.place)
     FROM (
-        SELECT ROW_NUMBER() OVER (ORDER BY MIN(f.name), f.constraint_id) AS place, f.child_id, f.child_kind, MAX(f.is_identity) AS is_identity,
+        SELECT ROW_NUMBER() OVER (ORDER BY f.constraint_id) AS place, f.child_id, f.child_kind, MAX(f.is_identity) AS is_identity,
                STRING_AGG(CAST(CONCAT(N's.', QUOTENAME(f.child_column), N' = r.', QUOTENAME(f.parent_column)) AS nvarchar(max)), N' AND ') WITHIN GROUP (ORDER BY f.place) AS matches
         FROM @reference AS f WHERE f.parent_id = @tracked_id
         GROUP BY f.constraint_id, f.child_id, f.child_kind) AS f;
