@@ -11,7 +11,7 @@ import typer
 import typer.core
 
 import dmsjournal as dj
-from dmsjournal.cli.interrupts import interrupts_end_it
+from dmsjournal.cli.interrupts import interrupts_end_it, was_interrupted
 from dmsjournal.util import exit_codes
 from dmsjournal.util.printable import printable
 
@@ -45,6 +45,8 @@ class _Commands(typer.core.TyperGroup):
             result = super().invoke(ctx)
             sys.stdout.flush()  # here, where a closed pipe can still be answered
         except dj.JournalError as error:
+            if was_interrupted():
+                fail(_one_line("interrupted", error), 130)
             fail(_one_line(str(error), error), exit_codes.code_of(error))
         except KeyboardInterrupt as interrupt:
             fail(_one_line("interrupted", interrupt), 130)

@@ -13,6 +13,17 @@ from dmsjournal.util import exit_codes
 from dmsjournal.util.concurrency import in_thread
 
 _SECONDS = 1.0
+_came = threading.Event()  # a Ctrl-C, since the command began
+
+
+def was_interrupted() -> bool:
+    """Whether Ctrl-C came. pyodbc drops a KeyboardInterrupt that comes while it reads an error, and says that the link failed."""
+    return _came.is_set()
+
+
+def _interrupt(number: int, frame: object) -> None:
+    _came.set()
+    raise KeyboardInterrupt
 
 
 @contextmanager
@@ -27,6 +38,10 @@ def interrupts_end_it() -> Iterator[None]:
         yield
         return
     logging.getLogger("psycopg").addHandler(logging.NullHandler())  # that it closes the connection is no news to who interrupted it
+    _came.clear()
+    handler = signal.getsignal(signal.SIGINT)
+    if handler is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _interrupt)
     hears, wakes = os.pipe()
     os.set_blocking(wakes, False)
     before = signal.set_wakeup_fd(wakes)  # a byte for each signal, written at once, whatever the main thread does
@@ -35,6 +50,8 @@ def interrupts_end_it() -> Iterator[None]:
     try:
         yield
     finally:
+        if handler is signal.default_int_handler:
+            signal.signal(signal.SIGINT, handler)
         signal.set_wakeup_fd(before)
         os.close(wakes)
         watcher.join()
@@ -87,7 +104,7 @@ def until_signalled(work: Callable[[], object], stop: Callable[[], None]) -> boo
 def _watch(hears: int) -> None:
     """Reads the numbers of signals until the other end is closed."""
     while number := os.read(hears, 1):
-        if number[0] == signal.SIGINT and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        if number[0] == signal.SIGINT and signal.getsignal(signal.SIGINT) is _interrupt:
             has_ended, _, _ = select.select([hears], [], [], _SECONDS)  # or a second Ctrl-C came, which ends it at once
             if has_ended and not os.read(hears, 1):
                 return

@@ -418,8 +418,10 @@ def test_a_snapshot_s_batch_that_is_read_again_is_as_of_the_same_version(
 def test_a_snapshot_at_the_ends_of_the_ids(journal: dj.Journal, connections) -> None:
     write(journal, document(STUDENT, 1))
     for document_id in (1 - 2**63, 2**63 - 2):
-        sql = f"INSERT INTO dms.Document (DocumentId, ResourceKeyId) VALUES ({document_id}, {journal.resources()[STUDENT]})"
-        commit(connections[0], sql)
+        insert = f"INSERT INTO dms.Document (DocumentId, ResourceKeyId) VALUES ({document_id}, {journal.resources()[STUDENT]})"
+        if connections[0].dialect.name == "mssql":
+            insert = f"SET IDENTITY_INSERT dms.Document ON; {insert}; SET IDENTITY_INSERT dms.Document OFF"
+        commit(connections[0], insert)
     for stream in (journal.stream(STUDENT), journal.stream()):
         offset, found = stream.snapshot(), []
         while offset.documents is not None:
