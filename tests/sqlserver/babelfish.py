@@ -250,9 +250,8 @@ EXCEPTIONS = {
     "test_tracking.py::test_a_key_of_each_type_reads_exactly_and_finds_its_row[escaped]": Unlike(
         "SWITCHOFFSET refuses +00:00, FOR JSON and OPENJSON know no Base64, and OPENJSON resolves no escapes", "does all of it"
     ),
-    "test_tracking.py::test_a_foreign_key_of_two_columns": Unlike(
-        "track ends with an internal error where it asks dms.tracked_references(), unsupported byval length: -1; why is not known",
-        "is expected to track it",
+    "test_tracking.py::test_writing_a_tracked_resource_is_refused_and_its_bodies_are_read": Unlike(
+        "CONVERT gives a whole second no point and no zeros, so the seconds' own zeros are taken for them", "gives seven digits"
     ),
     "test_tracking.py::test_names_are_quoted": Unlike(
         "names are in lower case in the catalog, and a quote is there twice", "keeps names as they are written"

@@ -6,21 +6,6 @@ RETURNS @found TABLE (code nvarchar(40) NOT NULL, table_name nvarchar(600) NOT N
 AS
 BEGIN
     INSERT INTO @found (code, table_name, name)
-    SELECT N'tracking-altered', t.TableName, CONCAT(o.kind, N' ', o.name, N' ', told.state)
-    FROM dms.TrackedTable AS t
-    CROSS APPLY dms.tracking_of(t.TrackedTableId) AS o
-    CROSS APPLY (
-        SELECT CASE WHEN made.definition IS NULL THEN N'is missing' WHEN made.is_disabled = 1 THEN N'is disabled'
-                    WHEN made.definition COLLATE Latin1_General_100_BIN2 <> o.statement COLLATE Latin1_General_100_BIN2 THEN N'is another one' END AS state
-        FROM (SELECT 1 AS one) AS always
-        LEFT JOIN (
-            SELECT m.definition, g.is_disabled, x.name, x.parent_object_id, x.schema_id
-            FROM sys.objects AS x INNER JOIN sys.sql_modules AS m ON m.object_id = x.object_id LEFT JOIN sys.triggers AS g ON g.object_id = x.object_id
-        ) AS made ON made.name = o.name AND (
-            (o.kind = N'trigger' AND made.parent_object_id = dms.tracked_relation(t.TrackedTableId)) OR (o.kind <> N'trigger' AND made.schema_id = SCHEMA_ID(N'dms')))
-    ) AS told
-    WHERE told.state IS NOT NULL;
-    INSERT INTO @found (code, table_name, name)
     SELECT N'tracked-table-gone', t.TableName, CASE WHEN dms.tracked_relation(t.TrackedTableId) IS NULL THEN N'the table is gone' ELSE N'its key is gone' END
     FROM dms.TrackedTable AS t WHERE NOT EXISTS (SELECT * FROM dms.tracked_key(t.TrackedTableId) AS k);
     INSERT INTO @found (code, table_name, name)
@@ -38,6 +23,22 @@ BEGIN
                  FROM dms.tracked_columns(dms.tracked_relation(t.TrackedTableId)) AS c WHERE c.column_id = both.number) AS now
     WHERE dms.tracked_relation(t.TrackedTableId) IS NOT NULL
       AND (was.name IS NULL OR now.name IS NULL OR now.name COLLATE Latin1_General_100_BIN2 <> was.name COLLATE Latin1_General_100_BIN2 OR now.type <> was.type);
+    INSERT INTO @found (code, table_name, name)
+    SELECT N'tracking-altered', t.TableName, CONCAT(o.kind, N' ', o.name, N' ', told.state)
+    FROM dms.TrackedTable AS t
+    CROSS APPLY dms.tracking_of(t.TrackedTableId) AS o
+    CROSS APPLY (
+        SELECT CASE WHEN made.definition IS NULL THEN N'is missing' WHEN made.is_disabled = 1 THEN N'is disabled'
+                    WHEN made.definition COLLATE Latin1_General_100_BIN2 <> o.statement COLLATE Latin1_General_100_BIN2 THEN N'is another one' END AS state
+        FROM (SELECT 1 AS one) AS always
+        LEFT JOIN (
+            SELECT m.definition, g.is_disabled, x.name, x.parent_object_id, x.schema_id
+            FROM sys.objects AS x INNER JOIN sys.sql_modules AS m ON m.object_id = x.object_id LEFT JOIN sys.triggers AS g ON g.object_id = x.object_id
+        ) AS made ON made.name = o.name AND (
+            (o.kind = N'trigger' AND made.parent_object_id = dms.tracked_relation(t.TrackedTableId)) OR (o.kind <> N'trigger' AND made.schema_id = SCHEMA_ID(N'dms')))
+    ) AS told
+    WHERE told.state IS NOT NULL AND NOT (  -- of other columns it would be another one: renew makes it anew
+        told.state = N'is another one' AND EXISTS (SELECT * FROM @found AS f WHERE f.code = N'tracking-outdated' AND f.table_name = t.TableName));
     INSERT INTO @found (code, table_name, name)
     SELECT N'tracking-refused', t.TableName, CONCAT(u.reason, N': ', u.remedy)
     FROM dms.TrackedTable AS t CROSS APPLY dms.untrackable(dms.tracked_relation(t.TrackedTableId), t.KeyName) AS u

@@ -13,6 +13,7 @@ BEGIN
     SET ROWCOUNT 0;  -- the caller's; it is the caller's again on return
     SET XACT_ABORT ON;
     DECLARE @relation int, @is_own bit = 0, @neighbours nvarchar(max), @message nvarchar(2048);
+    DECLARE @parent TABLE (TrackedTableId smallint NOT NULL);
     DECLARE @wait int = TRY_CAST(SESSION_CONTEXT(N'dmsjournal.lock_timeout') AS int), @statement nvarchar(max);
     IF @wait IS NOT NULL  -- queries/operate/track_lock_timeout.sql
     BEGIN
@@ -42,9 +43,10 @@ EXEC dms.track @table_name, @project, @resource, @version, @shows, @columns, @ke
     SET @neighbours = dms.tracked_neighbours(@tracked_id);
     EXEC dms.make_neighbours @neighbours;
     -- Tables that refer to this one have edges to make: their fills go over them once more.
+    INSERT INTO @parent (TrackedTableId) SELECT f.parent_id FROM dms.tracked_references() AS f WHERE f.child_id = @tracked_id AND f.parent_id <> @tracked_id;
     UPDATE t SET FilledAt = NULL, FilledKey = NULL, SeenRows = 0, FilledRows = 0, FilledDocument = NULL, IsLinked = 0
     FROM dms.TrackedTable AS t
-    WHERE t.TrackedTableId <> @tracked_id AND t.TrackedTableId IN (SELECT f.parent_id FROM dms.tracked_references() AS f WHERE f.child_id = @tracked_id);
+    WHERE EXISTS (SELECT * FROM @parent AS parent WHERE parent.TrackedTableId = t.TrackedTableId);
     IF @is_own = 1
         COMMIT;
 END;
