@@ -48,7 +48,7 @@ class SqlServer:
     def __init__(self, url: str | sa.URL, kill_and_restart: Callable[[], object] | None = None) -> None:
         self.url = sa.make_url(url)
         self.kill_and_restart = kill_and_restart
-        self._emptied: tuple[str, sa.Connection] | None = None  # and a connection that empties it
+        self._emptied: tuple[str, sa.Connection, list[int]] | None = None  # a connection that empties it, and its shape
         self._kept, self._kept_database = ExitStack(), ExitStack()
         self._kept_engines: dict[str, sa.Engine] = {}
         self._numbers = itertools.count(1)
@@ -84,12 +84,13 @@ class SqlServer:
         takes a stand-in many seconds."""
         from dmsjournal.schema.migrate import upgrade
 
-        if self._emptied is None or _is_spoiled(self._emptied[1]):
+        if self._emptied is None or _shape(self._emptied[1]) != self._emptied[2]:
             url = self._kept_database.enter_context(self.fresh_database())
             upgrade(url)
             self._keep_connections_to(url)
-            self._emptied = url, self._kept_database.enter_context(self.connect(url))
-        url, conn = self._emptied
+            conn = self._kept_database.enter_context(self.connect(url))
+            self._emptied = url, conn, _shape(conn)
+        url, conn, _ = self._emptied
         for statement in EMPTY + (babelfish.FROM_ONE if self.is_babelfish else FROM_ONE):
             conn.exec_driver_sql(statement)
         yield url
@@ -176,6 +177,9 @@ class SqlServer:
             except sa.exc.DBAPIError:
                 if not (self.is_babelfish and patience):
                     raise
+                if patience == 200:  # after ten seconds, whoever is left
+                    others = "datname IS NOT NULL AND pid <> pg_backend_pid()"
+                    self._execute(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {others}")
                 time.sleep(0.1)
 
     def _execute(self, statement: str) -> None:
@@ -183,12 +187,10 @@ class SqlServer:
             conn.exec_driver_sql(statement)
 
 
-def _is_spoiled(conn: sa.Connection) -> bool:
-    """Whether a test left an option, or removed one: a stand-in drops a table's triggers together with a column of it."""
-    return any(
-        conn.exec_driver_sql(f"SELECT COUNT(*) FROM {of}").scalar_one() != count
-        for of, count in (("dms.alembic_version", 1), ("sys.triggers WHERE parent_class = 1", 3))
-    )
+def _shape(conn: sa.Connection) -> list[int]:
+    """What a test may change of a database by an option, or by taking something away: a stand-in drops triggers with a column."""
+    counted = ("dms.alembic_version", "sys.triggers WHERE parent_class = 1", "sys.check_constraints", "sys.columns")
+    return [conn.exec_driver_sql(f"SELECT COUNT(*) FROM {of}").scalar_one() for of in counted]
 
 
 def _engine(url: str, **options: Any) -> sa.Engine:
