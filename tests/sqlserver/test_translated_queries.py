@@ -392,7 +392,9 @@ class History:
             "first_version": after_version,
             "last_version": max(after_version, last),
             "from_id": self.random.choice(ids),
-            "through_id": self.random.choice(ids),
+            "through_id": random.Random(f"{first} {last}").choice(
+                ids
+            ),  # of its own: a new bind makes no other question of the old ones
             "with_key": 0 if name == "indirect" else 1,
             "with_body": 0,
             "with_values": 1,
