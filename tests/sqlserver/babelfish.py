@@ -199,11 +199,14 @@ EDITS = {
     },
     "procedures/restore_identity.v1": {"Id numeric(38, 0) IDENTITY": "Id bigint IDENTITY"},  # an identity has 18 digits there
     "functions/untrackable.v1": {"t.is_node = 1 OR t.is_edge = 1": "1 = 0"},  # are missing there
-    "queries/operate/prune_estimate": {  # sys.allocation_units is missing there
-        "sys.partitions AS part INNER JOIN sys.allocation_units AS unit ON unit.container_id = part.partition_id": (
-            "(SELECT object_id, 1 AS index_id, CAST(1 AS bigint) AS rows FROM sys.tables) AS part"
-            " CROSS JOIN (SELECT CAST(1 AS bigint) AS total_pages, 1 AS type) AS unit"
-        ),
+    **{  # sys.allocation_units is missing there
+        f"queries/operate/{name}": {
+            "sys.partitions AS part INNER JOIN sys.allocation_units AS unit ON unit.container_id = part.partition_id": (
+                "(SELECT object_id, 1 AS index_id, CAST(1 AS bigint) AS rows FROM sys.tables) AS part"
+                " CROSS JOIN (SELECT CAST(1 AS bigint) AS total_pages, 1 AS type) AS unit"
+            ),
+        }
+        for name in ("prune_estimate", "prune_estimate_images")
     },
 }
 
