@@ -313,19 +313,19 @@ def test_an_excluded_resource_leaves_no_images_and_changes_nothing_of_others(
 
 def test_who_needs_images_of_an_excluded_resource_gets_an_answer(imaged: dj.Journal, url: str) -> None:
     write(imaged, document(STUDENT, 1, body={"n": 1}), document(SCHOOL, 1, body={"s": 1}))
-    run = CliRunner()
+    run, since = CliRunner(), 4 if url.startswith("mssql") else 3  # SQL Server draws a stamp to enter, too
     assert run.invoke(cli.app, ["exclude-images", "--url", url]).stdout == ""
     result = run.invoke(cli.app, ["exclude-images", "School", "--url", url])
-    assert (result.exit_code, result.stdout) == (0, "Ed-Fi/School/5.2.0\t3\n")
+    assert (result.exit_code, result.stdout) == (0, f"Ed-Fi/School/5.2.0\t{since}\n")
     assert (
         run.invoke(cli.app, ["exclude-images", "School", "--url", url, "--json"]).stdout
-        == '{"resource":"Ed-Fi/School/5.2.0","since":3}\n'
+        == f'{{"resource":"Ed-Fi/School/5.2.0","since":{since}}}\n'
     )
-    assert imaged.image_exclusions() == {SCHOOL: 3}
+    assert imaged.image_exclusions() == {SCHOOL: since}
     write(imaged, document(STUDENT, 1, body={"n": 2}), document(SCHOOL, 1, body={"s": 2}))
     request = dj.FeedRequest(item_state=dj.NewItemStateMode.REQUIRE)
     with pytest.raises(
-        dj.UnsupportedCapability, match=r"no images are kept of Ed-Fi/School/5.2.0 since version 3: ask for INCLUDE"
+        dj.UnsupportedCapability, match=rf"no images are kept of Ed-Fi/School/5.2.0 since version {since}: ask for INCLUDE"
     ):
         imaged.read_changes(dj.FeedRequest(item_state=dj.NewItemStateMode.REQUIRE))
     students = replace(request, scope=dj.LogicalPartition(STUDENT))
