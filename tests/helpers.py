@@ -57,6 +57,11 @@ def newest(journal: dj.Journal) -> int:
     return journal.versions().newest
 
 
+def drawn_to_enter(url: str) -> int:
+    """Stamps that a program draws to enter, and that nothing has: SQL Server's sequence may show a value that was not given yet."""
+    return 1 if url.startswith("mssql") else 0
+
+
 def commit(connection: sa.Connection, statement: str) -> list[Any]:
     """Runs a statement in a transaction of its own; returns its rows, if it has any."""
     with connection.begin():

@@ -154,7 +154,7 @@ class DeltaDocuments:
 
 
 def is_table(store: Store) -> bool:
-    """Whether there is a Delta table; one that cannot be looked at is told by who reads it."""
+    """Whether there is a Delta table; reading one that cannot be looked at raises the error."""
     with suppress(OSError, DeltaError):
         return bool(deltalake.DeltaTable.is_deltatable(store.uri, store.options))
     return False

@@ -63,7 +63,7 @@ class ParquetTable:
     @contextmanager
     def alone(self) -> Iterator[None]:
         """See Table."""
-        self.state()  # what is not ours is told before a lock is put into it
+        self.state()  # refuses what is not ours, before a lock is put into it
         with locked(self.folder):
             for left in self.folder.glob("_generations/.making-*"):
                 shutil.rmtree(left, ignore_errors=True)

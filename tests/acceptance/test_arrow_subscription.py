@@ -313,7 +313,7 @@ def test_stop_ends_a_snapshot_that_waits_and_a_subscription_that_follows(journal
         times: list[int] = []
         for page in following:
             times += [event.timestamp for event in page.batch if isinstance(event, arrow.Watermark)]
-            if len(times) > 3:  # the horizon is told again and again where nothing comes
+            if len(times) > 3:  # watermarks go on where nothing comes
                 following.stop()
     assert len(times) > 3
     assert times == sorted(set(times))

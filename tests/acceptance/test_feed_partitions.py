@@ -6,7 +6,7 @@ import dmsjournal as dj
 from dmsjournal.feed import readable
 from dmsjournal.feed.partitions import bucket_of, hash_of
 from tests.feeds import after, journaled, told, walk
-from tests.helpers import STUDENT, change_content, document, newest, write
+from tests.helpers import STUDENT, change_content, document, drawn_to_enter, newest, write
 
 ALL = dj.FeedRequest()
 DOCUMENTS = list(range(1, 31))
@@ -53,18 +53,13 @@ def test_four_buckets_hold_every_event_once(written: dj.Journal, connections) ->
             assert [e.change_version for e in its] == sorted(e.change_version for e in its)
 
 
-def drawn_to_enter(connections) -> int:
-    """Stamps that nothing has: SQL Server's sequence may show a value that was not given yet, so one is drawn after entering."""
-    return 1 if connections[0].dialect.name == "mssql" else 0
-
-
 @pytest.mark.parametrize("size", [1, 2, 500])
-def test_buckets_split_and_merge_without_loss_or_doubling(written: dj.Journal, connections, size: int) -> None:
+def test_buckets_split_and_merge_without_loss_or_doubling(written: dj.Journal, url: str, connections, size: int) -> None:
     for count in (8, 3, 1, 4):
         change_content(connections[0], *DOCUMENTS)
         before = newest(written)
         listed = written.change_bucket_count(count)
-        stamp = before + 1 + drawn_to_enter(connections)
+        stamp = before + 1 + drawn_to_enter(url)
         assert newest(written) == stamp  # of its own
         assert {p.ends_at for p in listed if p.ends_at is not None} >= {stamp}
         assert len([p for p in listed if p.ends_at is None]) == count
@@ -76,10 +71,10 @@ def test_buckets_split_and_merge_without_loss_or_doubling(written: dj.Journal, c
         assert versions == sorted(versions)
 
 
-def test_the_same_count_changes_nothing(written: dj.Journal, connections) -> None:
+def test_the_same_count_changes_nothing(written: dj.Journal, url: str) -> None:
     before, was = written.list_physical_partitions(), newest(written)
     assert written.change_bucket_count(4) == before
-    assert newest(written) == was + drawn_to_enter(connections)
+    assert newest(written) == was + drawn_to_enter(url)
 
 
 @pytest.mark.parametrize("count", [0, -1, 1025, True, "4", None, 2.0])

@@ -163,7 +163,7 @@ EDITS = {
         "WHERE required = 1\n": (
             "WHERE required = 1 AND CONCAT(N'adopt_', table_name, N'_', name) NOT IN (SELECT name FROM sys.check_constraints)\n"
         ),
-        # A check is told in PostgreSQL's words.
+        # The definition of a check comes in PostgreSQL's words.
         "N' ', c.definition, N';'), N'SCH-M', 0": "N' ', REPLACE(c.definition, N'!~~', N'NOT LIKE'), N';'), N'SCH-M', 0",
         # Constraints are validated when they are made, and neither they nor indexes can be renamed; names of defaults are its own.
         " WITH NOCHECK ADD": " ADD",

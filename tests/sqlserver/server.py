@@ -177,7 +177,7 @@ class SqlServer:
             except sa.exc.DBAPIError:
                 if not (self.is_babelfish and patience):
                     raise
-                if patience == 200:  # after ten seconds, whoever is left
+                if patience == 200:  # after ten seconds: end the sessions that are left
                     others = "datname IS NOT NULL AND pid <> pg_backend_pid()"
                     self._execute(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {others}")
                 time.sleep(0.1)

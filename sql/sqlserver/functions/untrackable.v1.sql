@@ -1,5 +1,5 @@
 -- sql/sqlserver/functions/untrackable.v1.sql: why a table cannot be tracked, and what to do; no row where it can. Reads the catalog alone.
--- Its owner has to be that of schema dms: then who writes the table needs no right on dms (ownership chaining), and our triggers run nobody else's code.
+-- Its owner has to be that of schema dms: then a writer of the table needs no right on dms (ownership chaining), and our triggers run only our own code.
 -- A name with two dollar signs could be taken for one of the marks in tracking_text.v1.sql.
 CREATE FUNCTION dms.untrackable (@relation int, @key_name nvarchar(128))
 RETURNS @found TABLE (reason nvarchar(1000) NOT NULL, remedy nvarchar(1000) NOT NULL)

@@ -1,5 +1,5 @@
 -- sql/sqlserver/procedures/renew_tracking.v1.sql: takes in what has changed about a tracked table: columns, foreign keys, a trigger that is gone or off. Its fill begins again. What was written
--- while a trigger was missing or off, nobody saw: then, and with @unseen, all of its documents are stamped.
+-- while a trigger was missing or off, changes were not seen: then, and with @unseen, all of its documents are stamped.
 -- A column that was renamed goes on as what it was: the server keeps its number.
 CREATE PROCEDURE dms.renew_tracking @table_name nvarchar(600), @unseen bit = 0, @trust bit = 0
 AS

@@ -1,7 +1,7 @@
 -- sql/postgres/queries/spark/sources/changes.sql: what a Spark job reads changes from: dms.ResourceChange, with bodies, and what etags and dates derive from.
 -- Binds: none. Spark puts it in a FROM, asks for the columns that it needs, and bounds it by change_version, resource_key_id and document_id.
 -- Gives: stamps, the numbers that the etag is made of (docs/how-it-works.md, Etags), separated by commas; last_modified, as derive.sql tells.
--- Plan: that of the view. A join whose columns nobody asks for is left out.
+-- Plan: that of the view. A join whose columns are not asked for is left out.
 SELECT change.ResourceKeyId AS resource_key_id, resource.ProjectName || '/' || resource.ResourceName || '/' || resource.ResourceVersion AS resource,
        change.ChangeVersion AS change_version, change.DocumentId AS document_id,
        CAST(change.DocumentUuid AS text) AS document_uuid, CAST(change.KeyValues AS text) AS key_values, change.CommittedAt AS committed_at,

@@ -1,7 +1,7 @@
 -- sql/postgres/queries/spark/sources/documents.sql: what a Spark job reads resources in full from: each live document at its derived version, as of now.
 -- Binds: none. Spark puts it in a FROM, asks for the columns that it needs, and bounds it by document_id, resource_key_id and change_version.
 -- Gives: the columns of changes.sql; committed_at is when the stamp that is the version was given.
--- Plan: a range of the documents, and lookups of each one's children by key. A join whose columns nobody asks for is left out.
+-- Plan: a range of the documents, and lookups of each one's children by key. A join whose columns are not asked for is left out.
 SELECT document.ResourceKeyId AS resource_key_id, resource.ProjectName || '/' || resource.ResourceName || '/' || resource.ResourceVersion AS resource,
       
        greatest(document.ContentVersion, document.IdentityVersion, newest.IdentityVersion) AS change_version,

@@ -2,7 +2,7 @@
 -- Binds: none. Spark puts it in a FROM, asks for the columns that it needs, and bounds it by change_version, resource_key_id and document_id.
 -- Gives: stamps, the numbers that the etag is made of (docs/how-it-works.md, Etags), separated by commas; last_modified, as derive.sql tells.
 --   Times carry their zone, UTC: without one, the driver would read them in the zone of the machine.
--- Plan: that of the view. A join whose columns nobody asks for is left out.
+-- Plan: that of the view. A join whose columns are not asked for is left out.
 SELECT change.ResourceKeyId AS resource_key_id, resource.ProjectName + N'/' + resource.ResourceName + N'/' + resource.ResourceVersion AS resource,
        change.ChangeVersion AS change_version, change.DocumentId AS document_id,
        LOWER(CAST(change.DocumentUuid AS varchar(36))) AS document_uuid, change.KeyValues AS key_values,
