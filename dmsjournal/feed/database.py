@@ -294,12 +294,7 @@ class _Page:
 
     def _before(self, start: AtTime) -> int:
         """The version before the first event at a time. Raises CheckpointExpired where such an event may have been pruned."""
-        version = times.first_at(self.session, self.state.floor, self.horizon, start.at)
-        following = self.horizon + 1 if version is None else version
-        floor = _State.read(self.session).floor  # read after what was looked for: a prune may have taken that meanwhile
-        if floor > 0 and not times.is_preceded(self.session, floor, following):
-            raise CheckpointExpired(floor, floor + 1)
-        return following - 1
+        return times.version_before(self.session, self.state.floor, self.horizon, start.at, lambda: _State.read(self.session).floor)
 
     def _scanned(self, start: Cursor) -> tuple[Sequence[Any], Any | None]:
         """The rows of the page, as far as there is room, and the first that has none."""

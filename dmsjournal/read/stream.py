@@ -298,12 +298,7 @@ class Stream:
 
     def _before(self, session: Session, newest: int, at: datetime) -> int:
         """The version before the first change at a time. Raises CheckpointExpired where such a change may have been pruned."""
-        version = times.first_at(session, self._floor(session), newest, at)
-        following = newest + 1 if version is None else version
-        floor = self._floor(session)  # read after what was looked for: a prune may have taken that meanwhile
-        if floor > 0 and not times.is_preceded(session, floor, following):
-            raise CheckpointExpired(floor, floor + 1)
-        return following - 1
+        return times.version_before(session, self._floor(session), newest, at, lambda: self._floor(session))
 
     def _admitted(self, session: Session, window: Range, events: int) -> int:
         """The version of the window by which about so many events have come, or so many tombstones; it has one event at least."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from dmsjournal.database.session import Session
+from dmsjournal.errors import CheckpointExpired
 
 OVERLAP = timedelta(minutes=10)  # events whose times differ by more than this are in the order of their versions
 
@@ -33,6 +35,16 @@ def first_at(session: Session, floor: int, horizon: int, at: datetime) -> int | 
 def is_preceded(session: Session, floor: int, version: int) -> bool:
     """Whether an event is kept above the floor and below a version."""
     return _first(session, floor + 1, version - 1, None).change_version is not None
+
+
+def version_before(session: Session, floor: int, newest: int, at: datetime, read_floor: Callable[[], int]) -> int:
+    """The version before the first event at a time. Raises CheckpointExpired where such an event may have been pruned."""
+    version = first_at(session, floor, newest, at)
+    following = newest + 1 if version is None else version
+    floor = read_floor()  # after what was looked for: a prune may have taken that meanwhile
+    if floor > 0 and not is_preceded(session, floor, following):
+        raise CheckpointExpired(floor, floor + 1)
+    return following - 1
 
 
 def _first(session: Session, from_version: int, max_version: int, at: datetime | None) -> Any:
