@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import wait
 from contextlib import contextmanager
+from types import FrameType
 
 from dmsjournal.util import exit_codes
 from dmsjournal.util.concurrency import in_thread
@@ -19,11 +20,6 @@ _came = threading.Event()  # a Ctrl-C, since the command began
 def was_interrupted() -> bool:
     """Whether Ctrl-C came. pyodbc drops a KeyboardInterrupt that comes while it reads an error, and says that the link failed."""
     return _came.is_set()
-
-
-def _interrupt(number: int, frame: object) -> None:
-    _came.set()
-    raise KeyboardInterrupt
 
 
 @contextmanager
@@ -40,17 +36,24 @@ def interrupts_end_it() -> Iterator[None]:
     logging.getLogger("psycopg").addHandler(logging.NullHandler())  # that it closes the connection is no news to who interrupted it
     _came.clear()
     handler = signal.getsignal(signal.SIGINT)
-    if handler is signal.default_int_handler:
-        signal.signal(signal.SIGINT, _interrupt)
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        _came.set()
+        if callable(handler):
+            handler(number, frame)
+
+    if callable(handler):  # Python's own, or one of a library in this process, such as Spark's
+        signal.signal(signal.SIGINT, interrupt)
     hears, wakes = os.pipe()
     os.set_blocking(wakes, False)
     before = signal.set_wakeup_fd(wakes)  # a byte for each signal, written at once, whatever the main thread does
-    watcher = threading.Thread(target=_watch, args=[hears], name="dmsjournal-interrupts", daemon=True)
+    ends = interrupt if handler is signal.default_int_handler else None
+    watcher = threading.Thread(target=_watch, args=[hears, ends], name="dmsjournal-interrupts", daemon=True)
     watcher.start()
     try:
         yield
     finally:
-        if handler is signal.default_int_handler:
+        if callable(handler):
             signal.signal(signal.SIGINT, handler)
         signal.set_wakeup_fd(before)
         os.close(wakes)
@@ -101,10 +104,10 @@ def until_signalled(work: Callable[[], object], stop: Callable[[], None]) -> boo
     return bool(came)
 
 
-def _watch(hears: int) -> None:
-    """Reads the numbers of signals until the other end is closed."""
+def _watch(hears: int, ends: Callable[[int, FrameType | None], None] | None) -> None:
+    """Reads the numbers of signals until the other end is closed. A Ctrl-C ends the process where it is answered by `ends`."""
     while number := os.read(hears, 1):
-        if number[0] == signal.SIGINT and signal.getsignal(signal.SIGINT) is _interrupt:
+        if number[0] == signal.SIGINT and ends is not None and signal.getsignal(signal.SIGINT) is ends:
             has_ended, _, _ = select.select([hears], [], [], _SECONDS)  # or a second Ctrl-C came, which ends it at once
             if has_ended and not os.read(hears, 1):
                 return
