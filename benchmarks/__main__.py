@@ -2,7 +2,9 @@
 
 import argparse
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +58,11 @@ def main() -> None:
             measured(url, asked, "existing", rows, existing.measure)
         elif asked.what in ("track", "all"):
             tracks = track.Options(asked.rows, asked.singles, asked.repeat, own_command(asked, "track", "rows", "singles"))
-            measured(url, asked, "track", tracks, track.measure)
+            with ExitStack() as stack:
+                logical: str | None = None
+                if asked.url is None:  # a server that was given may log as it does, and is no other's equal
+                    logical = stack.enter_context(database.server(None, database.LOGICAL))
+                measured(url, asked, "track", tracks, partial(track.measure, logical=logical))
         if asked.what in ("prune", "all"):
             command = own_command(asked, "prune", "pruned", "batch_size", "pause", "writers", "partitions")
             prunes = prune.Options(asked.pruned, asked.batch_size, asked.pause, asked.writers, asked.repeat, command)
