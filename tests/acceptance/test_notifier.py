@@ -142,10 +142,17 @@ def test_a_full_ring_is_waited_for(journal: dj.Journal, connection: sa.Connectio
     assert found == expected(connection)
 
 
-def test_stop_ends_a_notifier_whose_ring_is_full(journal: dj.Journal, ring: Path) -> None:
+def test_stop_ends_a_notifier_whose_ring_is_full(journal: dj.Journal, ring: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(journal, *(document(STUDENT, n) for n in range(9)))
-    notifier = Notifier(journal, ring)
-    threading.Timer(0.2, notifier.stop).start()
+    notifier, send_many = Notifier(journal, ring), NotificationProducer.send_many
+
+    def send(producer: NotificationProducer, records: memoryview) -> int:
+        count = send_many(producer, records)
+        if not count:
+            threading.Timer(0.2, notifier.stop).start()
+        return count
+
+    monkeypatch.setattr(NotificationProducer, "send_many", send)
     assert notifier.run() == 4
 
 

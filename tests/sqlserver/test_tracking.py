@@ -563,10 +563,10 @@ def test_the_identity_of_a_row_is_its_program_s(journal: dj.Journal, sql: Sql, a
 
 
 def test_the_last_identity_of_the_session_is_its_program_s(journal: dj.Journal, sql: Sql, app: str) -> None:
-    sql(f"CREATE TABLE {app}.a (id int IDENTITY (500, 1) NOT NULL PRIMARY KEY, note int NULL)")
+    sql(f"CREATE TABLE {app}.a (id int IDENTITY (7000000, 1) NOT NULL PRIMARY KEY, note int NULL)")
     track(sql, dj.TrackedTable(f"{app}.a"))
     insert = f"SET NOCOUNT ON; INSERT INTO {app}.a (note) VALUES (1)"
-    assert sql(f"{insert}; SELECT @@IDENTITY; SET NOCOUNT OFF") == [(500,)]
+    assert sql(f"{insert}; SELECT @@IDENTITY; SET NOCOUNT OFF") == [(7_000_000,)]  # no stamp has come so far
 
 
 @pytest.mark.acceptance("65")
