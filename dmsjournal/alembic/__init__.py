@@ -46,7 +46,7 @@ class TrackTableOp(MigrateOperation):
         settings: dict[str, Any] = {"resource": resource, "key": key, "bodies": bodies, "trust": trust}
         if isinstance(table, sa.Table):
             given = {name: value for name, value in (("shows", shows), ("columns", columns)) if value is not None}
-            table = TrackedTable.of(table, **settings, **given)
+            table = TrackedTable.of(table, dialect=operations.get_context().dialect, **settings, **given)
         elif isinstance(table, str):
             table = TrackedTable(table, shows=shows, columns=columns, **settings)
         operations.invoke(cls(table, fill=fill))

@@ -183,6 +183,10 @@ class Engine(Protocol):
         """The end of a script."""
 
     @property
+    def DEFAULT_SCHEMA(self) -> str:
+        """The schema of a table that is named without one."""
+
+    @property
     def SEPARATOR(self) -> str:
         """What ends a batch of a script; empty where nothing does."""
 

@@ -86,6 +86,7 @@ _TARGETS = {"read-write": "primary", "standby": "secondary", "read-only": "secon
 
 SCRIPT_OPTIONS: ScriptOptions = {"dialect_opts": {"paramstyle": "named"}}
 SCRIPT_BEGINS, SCRIPT_ENDS = "\\set ON_ERROR_STOP on", ""
+DEFAULT_SCHEMA = "public"
 SEPARATOR = ""  # of a script's batches
 FIRST_CHECKS = ("checks/search_path", "checks/printing")  # before a migration's own, and in each transaction of ours
 MODEL = tuple(f"tables/{table}.v1" for table in ("ResourceKey", "Document", "DocumentCache", "ReferenceEdge"))  # what is adopted

@@ -67,6 +67,7 @@ ADOPTER = (  # what to do where a right is missing, for a dry run too: the plan 
     "CREATE PROCEDURE in the database"
 )
 HELD = "X"  # the lock that holds writers while an adoption brings the triggers
+DEFAULT_SCHEMA = "dbo"
 FIRST_CHECKS: tuple[str, ...] = ()  # before a migration's own
 # Nothing runs after an error: it has ended the transaction, or, where XACT_ABORT does not count (RAISERROR, a batch that cannot be
 # compiled), it is ended here.

@@ -9,10 +9,12 @@ from datetime import timedelta
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import registry
 
 from dmsjournal.database import sql
 from dmsjournal.database.database import Database
 from dmsjournal.database.engine import Engine
+from dmsjournal.database.engines import DEFAULT, engine_named, engine_of_dialect
 from dmsjournal.database.session import Session
 from dmsjournal.errors import InvalidRequest, UnsupportedCapability
 from dmsjournal.model.resources import ResourceKey
@@ -51,17 +53,22 @@ class TrackedTable:
                 raise InvalidRequest(name, given, "give a list of columns, such as ['name']")
 
     @classmethod
-    def of(cls, table: sa.Table, **settings: Any) -> TrackedTable:
+    def of(cls, table: sa.Table, *, dialect: sa.Dialect | None = None, **settings: Any) -> TrackedTable:
         """The table that a SQLAlchemy Table describes; settings are the other fields of a TrackedTable.
+
+        `dialect` is the database's, as an Engine of SQLAlchemy's has it, PostgreSQL's without it: it says how a name is quoted, and
+        which schema a Table has that names none (`public`, on SQL Server `dbo`). Raises InvalidRequest for another dialect.
 
         A column whose `info` has {"dmsjournal": "shown"} is shown, one with {"dmsjournal": "unwatched"} is not watched.
         """
-        quote = sa.create_mock_engine("postgresql+psycopg://", lambda *_: None).dialect.identifier_preparer.quote
+        spoken = registry.load(engine_named(DEFAULT).DIALECT)() if dialect is None else dialect
+        schema = table.schema or engine_of_dialect(spoken.name).DEFAULT_SCHEMA
+        quote = spoken.identifier_preparer.quote
         said = {str(column.name): column.info.get("dmsjournal") for column in table.columns}
         shown = [name for name, word in said.items() if word == "shown"]
         watched = [name for name, word in said.items() if word != "unwatched"]
         found: dict[str, Any] = {"shows": shown or None, "columns": watched if len(watched) < len(said) else None}
-        return cls(f"{quote(table.schema or 'public')}.{quote(table.name)}", **found | settings)
+        return cls(f"{quote(schema)}.{quote(table.name)}", **found | settings)
 
     def binds(self) -> dict[str, object]:
         """The binds of operate/track."""

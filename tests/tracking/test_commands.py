@@ -8,6 +8,7 @@ import pytest
 import sqlalchemy as sa
 from alembic.migration import MigrationContext
 from alembic.operations import Operations
+from sqlalchemy.dialects import mssql, postgresql, sqlite
 from typer.testing import CliRunner
 
 import dmsjournal as dj
@@ -176,6 +177,18 @@ def test_alembic_operations_run_online_and_offline(tracked: str, sql: Sql) -> No
     offline.impl.static_output = written.append  # type: ignore[method-assign]
     Operations(offline).track_table("shop.it's", shows=["n"])  # type: ignore[attr-defined]
     assert any("dms.track(" in text and "'shop.it''s'" in text for text in written)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "name"), [(None, 'public."Order"'), (postgresql.dialect(), 'public."Order"'), (mssql.dialect(), "dbo.[Order]")]
+)
+def test_a_table_without_a_schema_is_in_the_engine_s_own(dialect: sa.Dialect | None, name: str) -> None:
+    assert dj.TrackedTable.of(sa.Table("Order", sa.MetaData()), dialect=dialect).table == name
+
+
+def test_a_dialect_that_is_not_spoken_is_refused() -> None:
+    with pytest.raises(dj.InvalidRequest, match="sqlite"):
+        dj.TrackedTable.of(sa.Table("a", sa.MetaData()), dialect=sqlite.dialect())
 
 
 def test_each_way_in_writes_t_sql_for_sql_server() -> None:
