@@ -612,58 +612,144 @@ def test_a_plan_prints_what_would_run_and_keeps_nothing(journal: dj.Journal, sql
         assert [str(problem) for problem in found] == []
 
 
-def test_a_history_of_random_statements(journal: dj.Journal, sql: Sql, app: str) -> None:
+@pytest.mark.acceptance("65", "66", "67", "68", "70")
+def test_random_histories(journal: dj.Journal, session: sa.Connection, sql: Sql, app: str) -> None:
     """Documents are the rows, edges the foreign keys, and a consumer that reads windows has what the rows show."""
+    prepare(sql, app)
+    for seed in range(3):
+        History(journal, session, sql, app, seed).run(12)
+    assert clean(journal)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(7200)
+@pytest.mark.acceptance("65", "66", "67", "68", "70")
+def test_a_thousand_random_histories(journal: dj.Journal, session: sa.Connection, sql: Sql, app: str) -> None:
+    prepare(sql, app)
+    for seed in range(1_000, 2_000):
+        History(journal, session, sql, app, seed).run(4, looks=0.2)
+    assert clean(journal)
+
+
+def prepare(sql: Sql, app: str) -> None:
     sql(f"CREATE TABLE {app}.school (id int NOT NULL PRIMARY KEY, name nvarchar(9) NULL, motto nvarchar(9) NULL)")
     sql(
         f"CREATE TABLE {app}.student (id int NOT NULL PRIMARY KEY, name nvarchar(9) NULL, school int NULL REFERENCES {app}.school (id)"
         " ON UPDATE CASCADE)"
     )
-    track(sql, dj.TrackedTable(f"{app}.school", shows=["name"]), dj.TrackedTable(f"{app}.student", shows=["name"]))
-    chance, copy, place = random.Random(7), {}, journal.versions().newest
-    for _ in range(60):
-        for _ in range(chance.randint(1, 3)):
-            a, b, name = chance.randint(1, 6), chance.randint(1, 6), chance.choice("pqr")
-            statement = chance.choice(
-                [
-                    f"INSERT INTO {app}.school (id, name) VALUES ({a}, N'{name}'), ({a + 6}, N'{name}')",
-                    f"INSERT INTO {app}.student (id, name, school) VALUES ({a}, N'{name}', {b})",
-                    f"INSERT INTO {app}.student (id, name, school) SELECT s.id + 10, N'{name}', s.id FROM {app}.school AS s WHERE s.id <= {b}",
-                    f"UPDATE {app}.school SET name = N'{name}' WHERE id IN ({a}, {b})",
-                    f"UPDATE {app}.school SET motto = N'{name}' WHERE id <= {a}",
-                    f"UPDATE {app}.school SET id = {b + 20} WHERE id = {a}",
-                    f"UPDATE {app}.school SET id = id - 20 WHERE id > 20",
-                    f"UPDATE {app}.student SET school = {b}, name = N'{name}' WHERE id <= {a}",
-                    f"UPDATE {app}.student SET id = id + 30 WHERE id IN ({a}, {b})",
-                    f"DELETE FROM {app}.student WHERE id > 20",
-                    f"DELETE FROM {app}.school WHERE id IN ({a}, {b + 6})",
-                ]
-            )
-            try:
-                sql(statement)
-            except sa.exc.DBAPIError:
-                continue  # a key that is there, or a school that is not
-        shown = _shown(sql, app)
-        newest = journal.versions().newest
-        if newest > place:
-            for name in ("school", "student"):
-                for change in journal.changes(
-                    resource(app, name), dj.Window(min=place + 1, max=newest), page_size=chance.choice((1, 3, 500))
-                ):
-                    copy[change.document_id] = shown.get(change.document_id)
-                for delete in journal.deletes(resource(app, name), dj.Window(min=place + 1, max=newest)):
-                    copy.pop(delete.document_id, None)
-            place = newest
-        assert copy == shown
-    assert clean(journal)
+    sql(
+        f"CREATE TABLE {app}.enrolment (school int NOT NULL REFERENCES {app}.school (id) ON DELETE CASCADE,"
+        f" student int NOT NULL REFERENCES {app}.student (id), grade nvarchar(9) NULL, PRIMARY KEY (school, student))"
+    )
+    track(
+        sql,
+        dj.TrackedTable(f"{app}.school", shows=["name"]),
+        dj.TrackedTable(f"{app}.student", shows=["name"]),
+        dj.TrackedTable(f"{app}.enrolment"),
+    )
 
 
-def _shown(sql: Sql, app: str) -> dict[int, Any]:
-    """What each row shows, by its document. The documents are those of the rows, the edges those of the foreign keys."""
-    schools = {row[0]: tuple(row) for row in sql(f"SELECT id, name, motto FROM {app}.school")}
-    students = {row[0]: tuple(row) for row in sql(f"SELECT id, name, school FROM {app}.student")}
-    of_school, of_student = documents(sql, app, "school"), documents(sql, app, "student")
-    assert (of_school.keys(), of_student.keys()) == (schools.keys(), students.keys())
-    assert edges(sql) == {(of_student[key][0], of_school[row[2]][0]) for key, row in students.items() if row[2] is not None}
-    shown: dict[int, Any] = {of_school[key][0]: row for key, row in schools.items()}
-    return shown | {of_student[key][0]: (row, schools[row[2]][:2] if row[2] is not None else None) for key, row in students.items()}
+class History:
+    """Transactions of random statements, each committed, rolled back or taken back to a savepoint; a consumer reads in between."""
+
+    def __init__(self, journal: dj.Journal, session: sa.Connection, sql: Sql, app: str, seed: int) -> None:
+        self.journal, self.session, self.sql, self.app = journal, session, sql, app
+        self.chance = random.Random(seed)
+        self.log = [f"seed {seed}"]
+        self.copy: dict[int, Any] = {}  # what the consumer has, by document
+        self.place = 0
+
+    def run(self, transactions: int, looks: float = 1) -> None:
+        """`looks`: the share of the transactions after which the consumer reads; it always does after the last."""
+        for table in ("enrolment", "student", "school"):
+            self.sql(f"DELETE FROM {self.app}.{table}")
+        self.place = self.journal.versions().newest
+        try:
+            for left in range(transactions - 1, -1, -1):
+                self._transaction()
+                if not left or self.chance.random() < looks:
+                    self._consume()
+        except BaseException as error:
+            error.add_note("\n".join(self.log))
+            raise
+
+    def _transaction(self) -> None:
+        """On SQL Server, a statement that fails in a trigger ends its transaction: all of it is rolled back, whatever failed."""
+        chance, has_savepoint = self.chance, False
+        try:
+            for _ in range(chance.randint(1, 4)):
+                kind = chance.random()
+                if kind < 0.1:
+                    statement, has_savepoint = "SAVE TRANSACTION s", True
+                elif kind < 0.2 and has_savepoint:
+                    statement = "ROLLBACK TRANSACTION s"
+                else:
+                    statement = self._statement()
+                self.log.append(statement)
+                self.session.exec_driver_sql(statement)
+            if chance.random() < 0.9:
+                self.session.commit()
+                self.log.append("COMMIT")
+                return
+        except sa.exc.DBAPIError:
+            pass  # a key that is there, or a school that is not
+        self.session.rollback()
+        self.log.append("ROLLBACK")
+
+    def _consume(self) -> None:
+        shown, newest = self._shown(), self.journal.versions().newest
+        if newest > self.place:
+            window = dj.Window(min=self.place + 1, max=newest)
+            for name in ("school", "student", "enrolment"):
+                for change in self.journal.changes(resource(self.app, name), window, page_size=self.chance.choice((1, 3, 500))):
+                    self.copy[change.document_id] = shown.get(change.document_id)
+                for delete in self.journal.deletes(resource(self.app, name), window):
+                    self.copy.pop(delete.document_id, None)
+            self.place = newest
+        assert self.copy == shown
+
+    def _shown(self) -> dict[int, Any]:
+        """What each row shows, by its document. The documents are those of the rows, the edges those of the foreign keys."""
+        schools = {row[0]: tuple(row) for row in self.sql(f"SELECT id, name, motto FROM {self.app}.school")}
+        students = {row[0]: tuple(row) for row in self.sql(f"SELECT id, name, school FROM {self.app}.student")}
+        enrolments = {(row[0], row[1]): tuple(row) for row in self.sql(f"SELECT school, student, grade FROM {self.app}.enrolment")}
+        of = {name: documents(self.sql, self.app, name) for name in ("school", "student", "enrolment")}
+        assert [of[name].keys() for name in of] == [schools.keys(), students.keys(), enrolments.keys()]
+        wanted = {(of["student"][key][0], of["school"][row[2]][0]) for key, row in students.items() if row[2] is not None}
+        for key in enrolments:
+            wanted |= {(of["enrolment"][key][0], of["school"][key[0]][0]), (of["enrolment"][key][0], of["student"][key[1]][0])}
+        assert edges(self.sql) == wanted
+        shown: dict[int, Any] = {of["school"][key][0]: row for key, row in schools.items()}
+        shown |= {of["student"][key][0]: (row, row[2] and schools[row[2]][:2]) for key, row in students.items()}
+        return shown | {
+            of["enrolment"][key][0]: (row, schools[key[0]][:2], students[key[1]][:2]) for key, row in enrolments.items()
+        }
+
+    def _statement(self) -> str:
+        chance, app = self.chance, self.app
+        a, b, name = chance.randint(1, 6), chance.randint(1, 6), chance.choice("pqr")
+        return chance.choice(
+            [
+                f"INSERT INTO {app}.school (id, name) VALUES ({a}, N'{name}'), ({a + 6}, N'{name}')",
+                f"INSERT INTO {app}.school (id, name) SELECT n, N'{name}' FROM (VALUES ({a}), ({b}), (7)) AS v (n)"
+                f" WHERE n NOT IN (SELECT id FROM {app}.school) GROUP BY n",
+                f"INSERT INTO {app}.student (id, name, school) VALUES ({a}, N'{name}', {b})",
+                f"INSERT INTO {app}.student (id, name, school) SELECT s.id + 10, N'{name}', s.id FROM {app}.school AS s WHERE s.id <= {b}",
+                f"INSERT INTO {app}.enrolment (school, student) SELECT s.id, t.id FROM {app}.school AS s CROSS JOIN {app}.student AS t"
+                f" WHERE s.id <= {a} AND NOT EXISTS (SELECT * FROM {app}.enrolment AS e WHERE e.school = s.id AND e.student = t.id)",
+                f"UPDATE {app}.school SET name = N'{name}' WHERE id IN ({a}, {b})",
+                f"UPDATE {app}.school SET motto = N'{name}' WHERE id <= {a}",
+                f"UPDATE {app}.school SET name = name, motto = motto",
+                f"UPDATE {app}.school SET id = {b + 20} WHERE id = {a}",
+                f"UPDATE {app}.school SET id = id - 20 WHERE id > 20",
+                f"UPDATE {app}.student SET school = {b}, name = N'{name}' WHERE id <= {a}",
+                f"UPDATE {app}.student SET school = NULL WHERE id = {a}",
+                f"UPDATE {app}.student SET id = id + 30 WHERE id IN ({a}, {b})",
+                f"UPDATE {app}.enrolment SET grade = N'{name}' WHERE student <= {a}",
+                f"UPDATE {app}.enrolment SET student = {b} WHERE school = {a}",
+                f"DELETE FROM {app}.enrolment WHERE school IN ({a}, {b})",
+                f"DELETE FROM {app}.student WHERE id > 20",
+                f"DELETE FROM {app}.student WHERE id NOT IN (SELECT student FROM {app}.enrolment) AND id = {a}",
+                f"DELETE FROM {app}.school WHERE id IN ({a}, {b + 6})",
+            ]
+        )
