@@ -158,6 +158,17 @@ class Stream:
                 last = self._admitted(session, Range(after.version + 1, last), events)
             return self._offset(session, last)
 
+    def lag(self, after: Offset) -> tuple[int, float]:
+        """How far an offset is behind: versions up to the horizon, and the age in seconds of the first event among them.
+
+        0 and 0.0 where none is left. The age is by this program's clock, and of events of all resources.
+        """
+        with self._database.session() as session:
+            newest = self._database.horizon.read(session, "database/horizon")
+            at = times.first_event_time(session, after.version, newest)
+        age = 0.0 if at is None else (datetime.now(UTC) - at).total_seconds()
+        return max(newest - after.version, 0), max(age, 0.0)
+
     def between(
         self, after: Offset, through: Offset, *, events_per_part: int | None = None, parts: int | None = None
     ) -> Sequence[Part | SnapshotPart]:

@@ -37,6 +37,12 @@ def is_preceded(session: Session, floor: int, version: int) -> bool:
     return _first(session, floor + 1, version - 1, None).change_version is not None
 
 
+def first_event_time(session: Session, after: int, through: int) -> datetime | None:
+    """When the first event above a version came, up to another, inclusive; None where there is none."""
+    at: datetime | None = _first(session, after + 1, through, None).created_at
+    return None if at is None else at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+
+
 def version_before(session: Session, floor: int, newest: int, at: datetime, read_floor: Callable[[], int]) -> int:
     """The version before the first event at a time. Raises CheckpointExpired where such an event may have been pruned."""
     version = first_at(session, floor, newest, at)

@@ -158,6 +158,7 @@ if ADMITS:
         def __init__(self, asked: Asked, columns: StructType) -> None:
             super().__init__(asked, columns)
             self._newest: Offset | None = None
+            self._start: Offset | None = None  # of the batch that Spark asks for
 
         def getDefaultReadLimit(self) -> ReadLimit:
             """What the option maxEventsPerTrigger says."""
@@ -166,11 +167,14 @@ if ADMITS:
         def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
             """How far the next batch goes; `start` where there is nothing new."""
             events = limit.max_rows if isinstance(limit, ReadMaxRows) else None
-            return self.stream.next(Offset.from_dict(start), events, self._newest).to_dict()
+            self._start = Offset.from_dict(start)
+            return self.stream.next(self._start, events, self._newest).to_dict()
 
         def reportLatestOffset(self) -> dict[str, Any]:
-            """The horizon, for the progress that Spark reports, and what is held back above it."""
+            """The horizon, for the progress that Spark reports, how far below it the batch began and what is held back above it."""
             told = self.stream.at(LATEST).to_dict()
+            if self._start is not None:
+                told["lag_versions"], told["lag_seconds"] = self.stream.lag(self._start)
             with suppress(JournalError):  # it only shows, and the role may not look
                 if (held := self.journal.held_back()) is not None:
                     told["held_back"] = str(held)
