@@ -5,6 +5,8 @@ CREATE FUNCTION dms.check_tracking ()
 RETURNS @found TABLE (code nvarchar(40) NOT NULL, table_name nvarchar(600) NOT NULL, name nvarchar(max) NOT NULL)
 AS
 BEGIN
+    DECLARE @made TABLE (  -- read once: the catalog's views are dear
+        name nvarchar(128) NOT NULL, parent_object_id int NOT NULL, schema_id int NOT NULL, is_disabled bit NULL, definition nvarchar(max) NULL);
     INSERT INTO @found (code, table_name, name)
     SELECT N'tracked-table-gone', t.TableName, CASE WHEN dms.tracked_relation(t.TrackedTableId) IS NULL THEN N'the table is gone' ELSE N'its key is gone' END
     FROM dms.TrackedTable AS t WHERE NOT EXISTS (SELECT * FROM dms.tracked_key(t.TrackedTableId) AS k);
@@ -23,20 +25,19 @@ BEGIN
                  FROM dms.tracked_columns(dms.tracked_relation(t.TrackedTableId)) AS c WHERE c.column_id = both.number) AS now
     WHERE dms.tracked_relation(t.TrackedTableId) IS NOT NULL
       AND (was.name IS NULL OR now.name IS NULL OR now.name COLLATE Latin1_General_100_BIN2 <> was.name COLLATE Latin1_General_100_BIN2 OR now.type <> was.type);
+    INSERT INTO @made (name, parent_object_id, schema_id, is_disabled, definition)
+    SELECT x.name, x.parent_object_id, x.schema_id, g.is_disabled, m.definition
+    FROM sys.objects AS x INNER JOIN sys.sql_modules AS m ON m.object_id = x.object_id LEFT JOIN sys.triggers AS g ON g.object_id = x.object_id
+    WHERE x.name LIKE N'tracked[_]%' OR x.name LIKE N'zz[_]dmsjournal[_]%';
     INSERT INTO @found (code, table_name, name)
     SELECT N'tracking-altered', t.TableName, CONCAT(o.kind, N' ', o.name, N' ', told.state)
-    FROM dms.TrackedTable AS t
+    FROM (SELECT k.TrackedTableId, k.TableName, dms.tracked_relation(k.TrackedTableId) AS relation FROM dms.TrackedTable AS k) AS t
     CROSS APPLY dms.tracking_of(t.TrackedTableId) AS o
+    LEFT JOIN @made AS made ON made.name = o.name AND (
+        (o.kind = N'trigger' AND made.parent_object_id = t.relation) OR (o.kind <> N'trigger' AND made.schema_id = SCHEMA_ID(N'dms')))
     CROSS APPLY (
         SELECT CASE WHEN made.definition IS NULL THEN N'is missing' WHEN made.is_disabled = 1 THEN N'is disabled'
-                    WHEN made.definition COLLATE Latin1_General_100_BIN2 <> o.statement COLLATE Latin1_General_100_BIN2 THEN N'is another one' END AS state
-        FROM (SELECT 1 AS one) AS always
-        LEFT JOIN (
-            SELECT m.definition, g.is_disabled, x.name, x.parent_object_id, x.schema_id
-            FROM sys.objects AS x INNER JOIN sys.sql_modules AS m ON m.object_id = x.object_id LEFT JOIN sys.triggers AS g ON g.object_id = x.object_id
-        ) AS made ON made.name = o.name AND (
-            (o.kind = N'trigger' AND made.parent_object_id = dms.tracked_relation(t.TrackedTableId)) OR (o.kind <> N'trigger' AND made.schema_id = SCHEMA_ID(N'dms')))
-    ) AS told
+                    WHEN made.definition COLLATE Latin1_General_100_BIN2 <> o.statement COLLATE Latin1_General_100_BIN2 THEN N'is another one' END AS state) AS told
     WHERE told.state IS NOT NULL AND NOT (  -- of other columns it would be another one: renew makes it anew
         told.state = N'is another one' AND EXISTS (SELECT * FROM @found AS f WHERE f.code = N'tracking-outdated' AND f.table_name = t.TableName));
     INSERT INTO @found (code, table_name, name)
