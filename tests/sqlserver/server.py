@@ -128,6 +128,7 @@ class SqlServer:
         from dmsjournal.database.connect import engine_for
 
         kept, used = engine_for(self._url("master")), [""]
+        self._kept_migration = kept
         self._kept.callback(kept.dispose)
 
         def use(connection: Any, database: str) -> None:
@@ -179,6 +180,9 @@ class SqlServer:
                     raise
                 if patience == 200:  # after ten seconds: end the sessions that are left
                     self._end_other_sessions()
+                if patience == 150 and self.kill_and_restart is not None:  # one of a frozen client's, which KILL does not end
+                    self._kept_migration.dispose()
+                    self.kill_and_restart()
                 time.sleep(0.1)
 
     def _end_other_sessions(self) -> None:
