@@ -29,6 +29,7 @@ from dmsjournal.http.problems import BUSY, DIVERGED, EXPIRED, FORBIDDEN, NOT_FOU
 from dmsjournal.http.security import Token
 from dmsjournal.http.service import Service, service_of
 from dmsjournal.model.resources import ResourceKey
+from dmsjournal.operate.held_back import HeldBack
 from dmsjournal.util.json import decoded
 
 _PAGE = 100  # events, without a limit
@@ -66,6 +67,13 @@ class Diagnostics(BaseModel):
     request_units: float | None = Field(description="What the provider charges for the page; a database does not.")
 
 
+class HeldBackItem(BaseModel):
+    """Committed changes that no reader is given yet, since an older transaction is still open."""
+
+    versions: int | None = Field(description="How many; null where the service's role may not see it.")
+    since: datetime = Field(description="When the first of them was written.")
+
+
 class Page(BaseModel):
     """A page of events. Go on from `token`, also after an empty page."""
 
@@ -73,6 +81,9 @@ class Page(BaseModel):
     count: int
     token: str
     idle: bool = Field(description="Nothing at all was there, wanted or not: ask again later.")
+    held_back: HeldBackItem | None = Field(
+        description="Of an idle page: what is committed and waits for an older transaction. null: you have read everything."
+    )
     partition_retired: bool
     child_partitions: list[Child]
     diagnostics: Diagnostics
@@ -163,7 +174,8 @@ async def page(
             slot.enter_context(service.waiting.one(client_of(request, bearer), bearer.streams))
         found = await _polled(request, service, asked, bearer, long_poll_ms / 1000)
     service.metrics.events.inc(len(found.lines))
-    return Response(found.body, media_type="application/json")
+    held = await service.held_back.get() if found.page.idle else None
+    return Response(found.body(held), media_type="application/json")
 
 
 @router.get("/partitions", summary="The partitions", response_model=FeedPartitionList, responses=documented())
@@ -193,13 +205,13 @@ class Found:
     ids: list[UUID]
     lines: list[bytes]
 
-    @property
-    def body(self) -> bytes:
-        """The page as JSON."""
+    def body(self, held: HeldBack | None) -> bytes:
+        """The page as JSON; `held` is what no reader is given yet."""
         rest = {
             "count": len(self.lines),
             "token": self.page.token,
             "idle": self.page.idle,
+            "held_back": None if held is None else {"versions": held.versions, "since": held.since},
             "partition_retired": self.page.partition_retired,
             "child_partitions": [
                 {"partition": child.scope.id, "token": child.token, "parents": child.parents}

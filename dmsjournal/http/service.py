@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 
 from starlette.requests import Request
 
-from dmsjournal.errors import InvalidRequest
+from dmsjournal.errors import DatabaseRefused, InvalidRequest
 from dmsjournal.events import formats
 from dmsjournal.events.cdc import CdcConverter, EventFilter
 from dmsjournal.http.bodies import Bodies
@@ -20,9 +21,11 @@ from dmsjournal.http.metrics import Metrics
 from dmsjournal.http.names import ResourceNames
 from dmsjournal.http.security import Tokens
 from dmsjournal.http.settings import Settings
-from dmsjournal.http.single_flight import Fresh
+from dmsjournal.http.single_flight import Fresh, Recent
 from dmsjournal.http.tails import Tails
 from dmsjournal.http.tickets import Tickets
+from dmsjournal.journal import Journal
+from dmsjournal.operate.held_back import HeldBack
 from dmsjournal.operate.prune import Pruned
 
 
@@ -44,6 +47,7 @@ class Service:
     converter: CdcConverter
     tickets: Tickets
     bodies: Bodies
+    held_back: Recent[HeldBack | None]  # at most a second old: idle clients ask often
 
     @classmethod
     def of(cls, settings: Settings) -> Service:
@@ -76,6 +80,7 @@ class Service:
             converter,
             Tickets(settings.ticket_secret),
             Bodies(settings.page_bytes, settings.spooled_bytes),
+            Recent(lambda: database.call(_held_back, database.journal)),
         )
 
     def writer(self, format_: str, filters: Mapping[str, tuple[str, ...]]) -> formats.Writer:
@@ -112,3 +117,10 @@ def service_of(request: Request) -> Service:
     """The parts of the service that a request came to."""
     found: Service = request.app.state.service
     return found
+
+
+def _held_back(journal: Journal) -> HeldBack | None:
+    """What no reader is given yet; None also where the role may not look."""
+    with suppress(DatabaseRefused):
+        return journal.held_back()
+    return None

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 import pytest
+import sqlalchemy as sa
 from starlette.testclient import TestClient
 
 import dmsjournal as dj
@@ -40,6 +42,20 @@ def test_pages_are_those_of_python(client: TestClient, db: dj.Journal) -> None:
         asked |= {"token": found["token"]}
         request = dj.FeedRequest(start=dj.FromToken(expected.token), max_page_size=3)
     assert found["idle"]
+
+
+def test_an_idle_page_says_what_is_held_back(client: TestClient, db: dj.Journal, connections: list[sa.Connection]) -> None:
+    write(db, document(STUDENT, 1), document(STUDENT, 2))
+    token = page(client)["token"]
+    assert page(client, token=token)["held_back"] is None
+    with connections[0].begin():
+        connections[0].exec_driver_sql("UPDATE dms.Document SET ContentVersion = NULL WHERE DocumentId = 1")
+        write(db, document(STUDENT, 3))
+        until(lambda: page(client, token=token)["held_back"] is not None)  # it is looked at once a second
+        held = page(client, token=token)["held_back"]
+        assert (held["versions"], datetime.fromisoformat(held["since"]) <= datetime.now(UTC)) == (2, True)
+    found = page(client, token=token)
+    assert (found["count"], found["idle"], found["held_back"]) == (2, False, None)
 
 
 def test_events_are_what_jsonl_and_cdc_read(client: TestClient, db: dj.Journal) -> None:
