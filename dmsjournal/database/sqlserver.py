@@ -137,6 +137,7 @@ def engine_for(url: sa.URL, seconds: float | None, bounds: PoolBounds) -> sa.Eng
             url,
             isolation_level="READ COMMITTED",
             pool_pre_ping=True,
+            paramstyle="qmark",  # mssql-python's own is another one, for which write_nulls would not look
             connect_args={"timeout": _LOGIN_SECONDS} if driver == "pyodbc" else {},
             **bounds,
         )

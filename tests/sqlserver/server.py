@@ -207,7 +207,7 @@ def _shape(conn: sa.Connection) -> list[int]:
 def _engine(url: str, **options: Any) -> sa.Engine:
     from dmsjournal.database.sqlserver import write_nulls
 
-    engine = sa.create_engine(url, **options)
+    engine = sa.create_engine(url, paramstyle="qmark", **options)
     write_nulls(engine)
     return engine
 

@@ -10,6 +10,7 @@ from sqlalchemy import exc
 
 import dmsjournal as dj
 from dmsjournal.database import connect, sql, sqlserver
+from tests.sqlserver.drivers import needs_libltdl, needs_unixodbc
 
 THROWN = re.compile(r"THROW (\d+), N'((?:[^']|'')+)', 1")
 THROWS = sorted(
@@ -112,3 +113,10 @@ def test_a_null_is_written_into_the_statement(
     with engine.connect() as connection, pytest.raises(exc.SQLAlchemyError):  # sqlite knows none of it
         connection.exec_driver_sql(statement, parameters)
     assert sent == [(written, left)]
+
+
+@pytest.mark.parametrize("driver", [pytest.param("pyodbc", marks=needs_unixodbc), pytest.param("mssqlpython", marks=needs_libltdl)])
+def test_both_drivers_are_given_values_by_place(driver: str) -> None:
+    """By name, no NULL would be written into a statement."""
+    pool = connect.engine_for(sa.make_url(f"mssql+{driver}://reader@127.0.0.1:1/none"))
+    assert pool.dialect.positional
