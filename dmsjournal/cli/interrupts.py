@@ -33,7 +33,8 @@ def interrupts_end_it() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    logging.getLogger("psycopg").addHandler(logging.NullHandler())  # that it closes the connection is no news to who interrupted it
+    for name in ("psycopg", "sqlalchemy.pool"):  # that they close the connection is no news to the user who interrupted it
+        logging.getLogger(name).addHandler(logging.NullHandler())
     _came.clear()
     handler = signal.getsignal(signal.SIGINT)
 

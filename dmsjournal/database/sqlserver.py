@@ -82,6 +82,7 @@ COMPARES_TWINS = False  # another user's function has a schema in its name: quer
 
 _PACKAGES = {"pyodbc": "'dmsjournal[sqlserver]'", "mssqlpython": "mssql-python"}
 _LOGIN_SECONDS = 10
+_LOGIN_TIMEOUT = 103  # SQL_ATTR_LOGIN_TIMEOUT
 _NAMED = mssql.dialect(paramstyle="named")  # type: ignore[no-untyped-call]
 _WITH_MARKS = mssql.dialect(paramstyle="qmark")  # type: ignore[no-untyped-call]
 _MODULE = re.compile(r"^CREATE (?:OR ALTER )?(TRIGGER|PROCEDURE|VIEW|FUNCTION) dms\.(\w+)", re.MULTILINE)
@@ -138,7 +139,7 @@ def engine_for(url: sa.URL, seconds: float | None, bounds: PoolBounds) -> sa.Eng
             isolation_level="READ COMMITTED",
             pool_pre_ping=True,
             paramstyle="qmark",  # mssql-python's own is another one, for which write_nulls would not look
-            connect_args={"timeout": _LOGIN_SECONDS} if driver == "pyodbc" else {},
+            connect_args={"timeout": _LOGIN_SECONDS} if driver == "pyodbc" else {"attrs_before": {_LOGIN_TIMEOUT: _LOGIN_SECONDS}},
             **bounds,
         )
     except ModuleNotFoundError as error:
