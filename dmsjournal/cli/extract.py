@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from dmsjournal.spark.extract import ExtractRequest
     from dmsjournal.spark.jobs import Progress
 
+FOLDER = "parquet"  # the format that is a folder of runs
 DIFFERS = 3  # the exit code where a comparison finds a difference
 
 Output = Annotated[str, typer.Argument(metavar="OUTPUT", help="Folder of the runs; made by the first one.")]
@@ -40,6 +41,14 @@ Conf = Annotated[
     list[str] | None,
     typer.Option(
         metavar="KEY=VALUE", help="A setting of Spark's, as spark-submit takes it; may be given again.", show_default="none"
+    ),
+]
+Catalog = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="KEY=VALUE",
+        help="A property of an Iceberg table's catalog, such as uri=… or warehouse=…; may be given again.",
+        show_default="pyiceberg's configuration",
     ),
 ]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Log the plan, each part and the end on standard error.")]
@@ -59,8 +68,8 @@ def extract(
     body: Annotated[bool | None, typer.Option("--body/--no-body", help="With the documents' bodies.", show_default="with")] = None,
     etag: Annotated[bool | None, typer.Option("--etag/--no-etag", help="With derived etags.", show_default="without")] = None,
     format_: Annotated[
-        str, typer.Option("--format", metavar="FORMAT", help="parquet: a folder of runs; delta: a table in a lake.")
-    ] = "parquet",
+        str, typer.Option("--format", metavar="FORMAT", help="parquet: a folder of runs; delta, iceberg: a table in a lake.")
+    ] = FOLDER,
     partition: Annotated[
         bool | None,
         typer.Option("--partition/--no-partition", help="Files of one resource each, or of all.", show_default="of one each"),
@@ -75,6 +84,7 @@ def extract(
     master: Master = "local[*]",
     jar: Jar = None,
     conf: Conf = None,
+    catalog: Catalog = None,
     every: Annotated[
         str | None,
         typer.Option(metavar="TIME", help="Do it again at this interval, such as 15min, with one Spark.", show_default="once"),
@@ -88,8 +98,9 @@ def extract(
 ) -> None:
     """Write what changed since the last run: upserts, deletes and key changes. The first run has all documents.
 
-    OUTPUT is a folder of Parquet runs, or with --format delta a table: a folder, s3a://, gs://, abfss:// or hdfs://. A run shows
-    whole or not at all. Whatever was interrupted, the same command does it again.
+    OUTPUT is a folder of Parquet runs, or with --format delta a table: a folder, s3a://, gs://, abfss:// or hdfs://; with
+    --format iceberg a table's name in a catalog. A run shows whole or not at all. Whatever was interrupted, the same command does
+    it again.
 
     Example: dmsjournal extract /data/changes
     """
@@ -101,15 +112,14 @@ def extract(
         raise typer.BadParameter("it goes on from the last run: leave the window and --dry-run out", param_hint=repeats)
     window = window_of(min_, max_)
     asked = ExtractRequest(full, from_checkpoint, window.min, window.max)
-    if format_ not in ("parquet", "delta"):
-        raise dj.InvalidRequest("format", format_, "it is parquet or delta")
-    size, settings = sizes.parsed("file_size", file_size), conf_of(conf)
+    size, lake = sizes.parsed("file_size", file_size), _lake(format_, conf, catalog)
+    settings = conf_of(conf)
     chosen = None
     if resource:
         with dj.connect(url) as db:
             chosen = [resource_of(db, name) for name in resource]
     if dry_run:
-        _dry_run(url, output, asked, chosen, events_per_part, format_, settings, json)
+        _dry_run(url, output, asked, chosen, events_per_part, lake, json)
         return
     start = cache(_session("dmsjournal extract", url, master, jar, settings))
 
@@ -117,12 +127,11 @@ def extract(
         began = time.monotonic()
         with _bar() as progress:
             made = _extracted(
-                format_,
+                lake,
                 url,
                 output,
                 start,
                 asked,
-                settings,
                 resources=chosen,
                 body=body,
                 etag=etag,
@@ -142,19 +151,35 @@ def extract(
         repeated(once, interval, until_caught_up)
 
 
+def _lake(format_: str, conf: list[str] | None, catalog: list[str] | None) -> dict[str, Any] | None:
+    """What names a table in a lake besides its target; None for a folder of runs. Raises InvalidRequest."""
+    from dmsjournal.spark.lake_tables import checked_format
+
+    properties: dict[str, str] = {}
+    for word in catalog or ():
+        name, separator, value = word.partition("=")
+        if not separator or not name:
+            raise dj.InvalidRequest("catalog", name, "write a property as pyiceberg takes it: uri=…, warehouse=…")
+        properties[name] = value
+    if checked_format(format_, FOLDER) == FOLDER:
+        if properties:
+            raise dj.InvalidRequest("catalog", sorted(properties), "a folder of runs has none: add `format` iceberg")
+        return None
+    return {"format": format_, "conf": conf_of(conf), "catalog": properties}
+
+
 def _extracted(
-    format_: str,
+    lake: dict[str, Any] | None,
     url: str,
     output: str,
     session: "Callable[[], SparkSession]",
     asked: "ExtractRequest",
-    conf: dict[str, str],
     **options: Any,
 ) -> Any:
-    if format_ == "delta":
+    if lake is not None:
         from dmsjournal.spark.lake import extract_to_lake
 
-        return extract_to_lake(url, output, session, asked, conf=conf, **options)
+        return extract_to_lake(url, output, session, asked, **lake, **options)
     from dmsjournal.spark.extract import extract as run
 
     return run(url, output, session, asked, **options)
@@ -190,14 +215,13 @@ def _dry_run(
     asked: "ExtractRequest",
     chosen: list[dj.ResourceKey] | None,
     events_per_part: int | None,
-    format_: str,
-    conf: dict[str, str],
+    lake: dict[str, Any] | None,
     json: bool,
 ) -> None:
-    if format_ == "delta":
+    if lake is not None:
         from dmsjournal.spark.lake import preview_of_lake
 
-        plan = preview_of_lake(url, output, asked, conf=conf, resources=chosen, events_per_part=events_per_part)
+        plan = preview_of_lake(url, output, asked, **lake, resources=chosen, events_per_part=events_per_part)
     else:
         from dmsjournal.spark.extract import preview
 

@@ -23,7 +23,8 @@ from dmsjournal.errors import InvalidRequest
 from dmsjournal.spark import lake_files
 from dmsjournal.spark.delta_changes import adding_of
 from dmsjournal.spark.delta_documents import FILE_SIZE, MAKER, MARK, DeltaDocuments, is_table, staged
-from dmsjournal.spark.delta_log import DeltaLog, fingerprint_of, numbers_of
+from dmsjournal.spark.delta_log import DeltaLog
+from dmsjournal.spark.fingerprint_numbers import fingerprint_of, numbers_of
 from dmsjournal.spark.fold import ORDER, folded, merged
 from dmsjournal.spark.inputs import arrow_schema
 from dmsjournal.spark.lake_files import DataFile

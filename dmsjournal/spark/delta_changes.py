@@ -6,18 +6,20 @@ A commit's transactions are the window's versions, and by what the database's hi
 from __future__ import annotations
 
 import json
+import os
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from dmsjournal.database.fingerprints import Fingerprint
-from dmsjournal.errors import UnsupportedCapability
-from dmsjournal.spark.delta_log import DeltaLog, fingerprint_of, numbers_of
+from dmsjournal.errors import InvalidRequest, UnsupportedCapability
+from dmsjournal.spark.delta_log import DeltaLog
+from dmsjournal.spark.fingerprint_numbers import fingerprint_of, numbers_of
 from dmsjournal.spark.lake_files import DataFile, StoredFile
-from dmsjournal.spark.stores import Store
+from dmsjournal.spark.lake_tables import LakeSettings, LakeState, LakeWindow, Place
+from dmsjournal.spark.stores import Store, store_of
 
 try:
     import deltalake
@@ -28,46 +30,13 @@ except ImportError as error:
 MAKER = "dmsjournal extract"
 
 
-@dataclass(frozen=True, slots=True)
-class LakeSettings:
-    """What all windows of a table have in common. `resources`: by name, None for all."""
-
-    resources: tuple[str, ...] | None
-    body: bool
-    etag: bool
-    partition: bool
-
-
-@dataclass(frozen=True, slots=True)
-class LakeState:
-    """How far a table has come: its last window, from `first` to the fingerprint's version, both inclusive.
-
-    `begins`: the first version of its first window, 0 where that has all documents.
-    """
-
-    settings: LakeSettings
-    first: int
-    fingerprint: Fingerprint
-    begins: int
-
-    @property
-    def version(self) -> int:
-        """The last version that was read, inclusive."""
-        return self.fingerprint.version
-
-
-@dataclass(frozen=True, slots=True)
-class LakeWindow:
-    """A window of a table, both ends inclusive; `fingerprint` has no event where the table's history does not tell it any more."""
-
-    first: int
-    last: int
-    fingerprint: Fingerprint
-
-    @property
-    def name(self) -> str:
-        """As extract prints it."""
-        return f"{self.first}-{self.last}"
+def table_of(
+    target: str | os.PathLike[str], conf: Mapping[str, str] | None = None, catalog: Mapping[str, str] | None = None
+) -> DeltaChanges:
+    """The table at a path or a URL. Raises InvalidRequest, UnsupportedCapability."""
+    if catalog:
+        raise InvalidRequest("catalog", sorted(catalog), "a Delta table is found by its path: leave it out")
+    return DeltaChanges(store_of("output", target, conf))
 
 
 class DeltaChanges:
@@ -76,6 +45,13 @@ class DeltaChanges:
     def __init__(self, store: Store, parameter: str = "output") -> None:
         self.store = store
         self._log = DeltaLog(store, parameter, MAKER, ("first",))
+
+    def __str__(self) -> str:
+        return str(self.store)
+
+    def place(self, schema: pa.Schema, settings: LakeSettings) -> Place:
+        """See ChangeTable."""
+        return Place(self.store)
 
     def state(self) -> LakeState | None:
         """How far it has come; None where there is no table. Raises InvalidRequest where it is not ours, Unavailable."""

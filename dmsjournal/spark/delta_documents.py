@@ -16,7 +16,8 @@ from pyspark.sql import DataFrame, SparkSession
 from dmsjournal.errors import InvalidRequest, UnsupportedCapability
 from dmsjournal.spark import lake_files
 from dmsjournal.spark.delta_changes import adding_of
-from dmsjournal.spark.delta_log import DeltaLog, fingerprint_of, numbers_of
+from dmsjournal.spark.delta_log import DeltaLog
+from dmsjournal.spark.fingerprint_numbers import fingerprint_of, numbers_of
 from dmsjournal.spark.fold import DELETE, GONE, OP, PUT, REKEY, folded, merged
 from dmsjournal.spark.inputs import arrow_schema
 from dmsjournal.spark.lake_files import DataFile, StoredFile

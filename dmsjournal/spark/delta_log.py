@@ -15,11 +15,9 @@ from uuid import uuid4
 
 import pyarrow as pa
 
-from dmsjournal.database.fingerprints import Fingerprint
 from dmsjournal.errors import InvalidRequest, Unavailable, UnsupportedCapability
 from dmsjournal.spark.lake_files import StoredFile
 from dmsjournal.spark.stores import Store
-from dmsjournal.util.times import microseconds, time_of
 
 try:
     import deltalake
@@ -30,7 +28,6 @@ except ImportError as error:
 _APP = "dmsjournal."  # of application transactions
 TOLD = "dmsjournal"  # in the metadata of commits, and of the column KEEPER
 KEEPER = "resource"  # the column whose metadata has what all commits of a table have in common
-_NONE = -1  # in place of the version of an event that there is not
 _FINGERPRINT = ("version", "event", "document", "transaction", "at")
 _LOOKED_AT = 1000  # commits of others after the last one of ours
 _READ = {None, "timestampNtz", "v2Checkpoint", "vacuumProtocolCheck"}  # features of a table whose files are read as they are
@@ -182,22 +179,3 @@ def unavailable(store: Store, error: Exception) -> Unavailable:
 def _is_ours(name: str) -> bool:
     """Whether a name may stand in the folder of a table whose first run was killed."""
     return name == "_delta_log" or (name.startswith("part-") and name.endswith(".parquet"))
-
-
-def numbers_of(at: Fingerprint) -> dict[str, int]:
-    """A fingerprint as the numbers of transactions."""
-    values = {"version": at.version, "event": _NONE, "document": 0, "transaction": 0, "at": 0}
-    if at.event_version is not None:
-        assert at.document_id is not None
-        assert at.transaction_id is not None
-        assert at.created_at is not None
-        values |= {"event": at.event_version, "document": at.document_id, "transaction": at.transaction_id}
-        values["at"] = microseconds(at.created_at)
-    return values
-
-
-def fingerprint_of(told: Mapping[str, int]) -> Fingerprint:
-    """The inverse of numbers_of."""
-    if told["event"] == _NONE:
-        return Fingerprint(told["version"])
-    return Fingerprint(told["version"], told["event"], told["document"], told["transaction"], time_of(told["at"]))

@@ -135,8 +135,9 @@ class WindowsInput:
 
     def rows(self, spark: SparkSession, steps: Sequence[Step]) -> DataFrame:
         """See Input."""
-        from dmsjournal.spark.delta_changes import LakeSettings, every
+        from dmsjournal.spark.delta_changes import every
         from dmsjournal.spark.lake import schema_of
+        from dmsjournal.spark.lake_tables import LakeSettings
 
         schema = schema_of(LakeSettings(None, self.body, self.etag, partition=True))
         above, through = (steps[0].first - 1 if steps[0].first else None), steps[-1].last
@@ -157,7 +158,7 @@ class WindowsInput:
 
     def fingerprint(self, step: Step) -> Fingerprint:
         """See Input."""
-        from dmsjournal.spark.delta_changes import LakeWindow
+        from dmsjournal.spark.lake_tables import LakeWindow
 
         assert isinstance(step, LakeWindow)
         return step.fingerprint

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Literal
 
 import pyarrow as pa
 import sqlalchemy as sa
@@ -26,7 +25,6 @@ from dmsjournal.operate.held_back import HeldBack
 from dmsjournal.read.plan import Plan, SnapshotPlan
 from dmsjournal.spark import lake_files
 from dmsjournal.spark.dataframes import Reading, read
-from dmsjournal.spark.delta_changes import DeltaChanges, LakeSettings, LakeState
 from dmsjournal.spark.extract import (
     EVERYTHING,
     FILE_SIZE,
@@ -40,11 +38,9 @@ from dmsjournal.spark.extract import (
 )
 from dmsjournal.spark.jobs import Progress, watched
 from dmsjournal.spark.lake_files import DataFile
+from dmsjournal.spark.lake_tables import ChangeTable, LakeSettings, LakeState, change_table
 from dmsjournal.spark.manifests import Counts
-from dmsjournal.spark.stores import Store, store_of
 from dmsjournal.util.version import VERSION
-
-LakeFormat = Literal["delta"]
 
 # _change_type as Delta's change data feed has it.
 INSERT, UPDATED, DELETE, KEY_BEFORE = "insert", "update_postimage", "delete", "update_preimage"
@@ -75,8 +71,9 @@ def extract_to_lake(
     session: Callable[[], SparkSession],
     asked: ExtractRequest = EVERYTHING,
     *,
-    format: LakeFormat = "delta",
+    format: str = "delta",
     conf: Mapping[str, str] | None = None,
+    catalog: Mapping[str, str] | None = None,
     resources: Collection[ResourceKey] | None = None,
     body: bool | None = None,
     etag: bool | None = None,
@@ -87,25 +84,27 @@ def extract_to_lake(
 ) -> Committed:
     """Commits the next window of a database's changes to a table in a lake.
 
-    `resources`, `body` (true), `etag` (false) and `partition` by resource (true) are the same in all windows of a table; None
-    takes what the first one had. `conf`: Spark's settings, of which those for stores are heeded. `file_size`: bytes. `session` is
-    called once there is something to read. Raises InvalidRequest, CheckpointExpired, HistoryDiverged, UnsupportedCapability, and
+    `format`: one of lake_tables.formats(). `resources`, `body` (true), `etag` (false) and `partition` by resource (true) are the
+    same in all windows of a table; None takes what the first one had. `conf`: Spark's settings, of which those for stores are
+    heeded. `catalog`: properties of an Iceberg table's catalog, as pyiceberg takes them. `file_size`: bytes. `session` is called
+    once there is something to read. Raises InvalidRequest, CheckpointExpired, HistoryDiverged, UnsupportedCapability, and
     Unavailable: another run has committed meanwhile, or the database, the store or Spark went away; safe to run again.
     Source: docs/how-it-works.md, Lakes.
     """
-    store = store_of("output", target, conf)
-    table = DeltaChanges(store)
+    table = change_table(format, target, conf, catalog)
     with connect(url) as db, with_remedy():
         state = table.state()
-        settings = settings_for(store, state, resources, body, etag, partition)
-        work = work_of(db, store, state, asked)
+        settings = settings_for(table, state, resources, body, etag, partition)
+        work = work_of(db, table, state, asked)
         if not isinstance(work, Work):
             return work
         chosen = _chosen(settings)
         if chosen is not None:
             planned(db, work, chosen, parts=1)  # an unknown resource is told before Spark starts, which takes its time
         window = Window(work.first, work.last) if work.kind == "window" else None
-        spark, schema = session(), schema_of(settings)
+        schema = schema_of(settings)
+        place = table.place(schema, settings)
+        spark = session()
         with (
             read(spark, url, chosen, window, full=window is None, events_per_part=events_per_part, body=settings.body) as reading,
             watched(spark, "writing", progress),
@@ -115,11 +114,12 @@ def extract_to_lake(
             by = "resource" if settings.partition else None
             files = lake_files.write(
                 compact(reading, rows_of(reading, settings), by, file_size),
-                store,
+                place.store,
                 schema,
                 by=by,
                 kind="_change_type",
                 size=file_size,
+                folders=place.folders,
             )
         try:
             counts = counted(files)
@@ -139,7 +139,7 @@ def extract_to_lake(
                 "rows": {name: {kind: getattr(each, kind) for kind in Counts.__struct_fields__} for name, each in counts.items()},
             }
         except BaseException:
-            lake_files.remove(store, files)
+            lake_files.remove(place.store, files)
             raise
         commit = table.commit(files, schema, reached, told)  # files that may be in the table are not removed any more
     rows = Counts(*(sum(getattr(each, kind) for each in counts.values()) for kind in Counts.__struct_fields__))
@@ -151,21 +151,23 @@ def preview_of_lake(
     target: str | os.PathLike[str],
     asked: ExtractRequest = EVERYTHING,
     *,
+    format: str = "delta",
     conf: Mapping[str, str] | None = None,
+    catalog: Mapping[str, str] | None = None,
     resources: Collection[ResourceKey] | None = None,
     events_per_part: int | None = None,
 ) -> Plan | SnapshotPlan | None:
     """The plan of the window that extract_to_lake would commit now; None where nothing is left to do. Needs no Spark."""
-    store = store_of("output", target, conf)
-    state = DeltaChanges(store).state()
+    table = change_table(format, target, conf, catalog)
+    state = table.state()
     with connect(url) as db, with_remedy():
-        settings = settings_for(store, state, resources, None, None, None)
-        work = work_of(db, store, state, asked)
+        settings = settings_for(table, state, resources, None, None, None)
+        work = work_of(db, table, state, asked)
         return previewed(db, work, _chosen(settings), events_per_part, settings.body) if isinstance(work, Work) else None
 
 
 def settings_for(
-    store: Store,
+    table: ChangeTable,
     state: LakeState | None,
     resources: Collection[ResourceKey] | None,
     body: bool | None,
@@ -181,11 +183,11 @@ def settings_for(
     for parameter, value in (("resources", names), ("body", body), ("etag", etag), ("partition", partition)):
         if value is not None and value != (had := getattr(state.settings, parameter)):
             shown = list(had) if isinstance(had, tuple) else had
-            raise InvalidRequest(parameter, value, f"{store} was begun with {shown}: leave it out, or name a new table")
+            raise InvalidRequest(parameter, value, f"{table} was begun with {shown}: leave it out, or name a new table")
     return state.settings
 
 
-def work_of(db: Journal, store: Store, state: LakeState | None, asked: ExtractRequest) -> Work | Committed:
+def work_of(db: Journal, table: ChangeTable, state: LakeState | None, asked: ExtractRequest) -> Work | Committed:
     """The window to commit, or what is there already. Raises as extract_to_lake does."""
     newest = db.versions().newest
     for parameter, version in (("min", asked.min), ("max", asked.max)):
@@ -195,7 +197,7 @@ def work_of(db: Journal, store: Store, state: LakeState | None, asked: ExtractRe
         if asked.min is not None:
             return Work("window", asked.min, newest if asked.max is None else asked.max)
         if asked.from_checkpoint or asked.max is not None:
-            raise InvalidRequest("output", str(store), "it is no table yet: begin with a full extract")
+            raise InvalidRequest("output", str(table), "it is no table yet: begin with a full extract")
         return Work("full", 0, newest)
     db.check_history(state.fingerprint)
     last = newest if asked.max is None else asked.max
@@ -204,9 +206,9 @@ def work_of(db: Journal, store: Store, state: LakeState | None, asked: ExtractRe
         if wanted == state.first and (asked.full or asked.max in (None, state.version)):
             return Committed(state.version, state.first, None, False)
         if asked.full:
-            raise InvalidRequest("output", str(store), f"it has come to {state.version} already: name a new table")
+            raise InvalidRequest("output", str(table), f"it has come to {state.version} already: name a new table")
         if wanted != state.version + 1:
-            remedy = f"{store} has come to {state.version}, so its next window begins at {state.version + 1}"
+            remedy = f"{table} has come to {state.version}, so its next window begins at {state.version + 1}"
             raise InvalidRequest("min", asked.min, remedy)
     return Work("window", state.version + 1, last) if last > state.version else nothing_to_do(db, state)
 

@@ -149,6 +149,11 @@ def _ddl(schema: pa.Schema) -> str:
     return ", ".join(f"{field.name} {types.get(str(field.type), 'timestamp_ltz')}" for field in schema)
 
 
+def together(value: str) -> str:
+    """One folder for the files of all values, in which each file has one value."""
+    return "by-resource"
+
+
 def remove(store: Store, files: Sequence[DataFile]) -> None:
     """Removes files that were not committed, as far as that can be done."""
     with suppress(Exception):

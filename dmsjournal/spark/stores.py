@@ -82,10 +82,11 @@ def store_of(parameter: str, target: str | os.PathLike[str], conf: Mapping[str, 
     if not urlparse(text).netloc:
         raise InvalidRequest(parameter, text, f"name the bucket or the host: {scheme}://bucket/folder")
     written = _SCHEMES.get(scheme, scheme) + text[len(scheme) :].rstrip("/")
-    return Store(written, _options(conf or {}))
+    return Store(written, options_of(conf or {}))
 
 
-def _options(conf: Mapping[str, str]) -> dict[str, str]:
+def options_of(conf: Mapping[str, str]) -> dict[str, str]:
+    """What the library that writes takes, of Spark's settings and the environment."""
     options = {name.lower(): os.environ[name] for name in _ENVIRONMENT if os.environ.get(name)}
     options |= {word: conf[name] for name, word in _CONF.items() if conf.get(name)}
     for name, value in conf.items():

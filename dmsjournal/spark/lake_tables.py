@@ -1,0 +1,112 @@
+"""Tables of changes in a lake, whatever their format: what a table tells, what a run does with it, and the formats that there are.
+
+A format NAME is the module NAME_changes of this package with its function `table_of`; nothing else names the formats.
+"""
+
+from __future__ import annotations
+
+import os
+import pkgutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+import dmsjournal.spark
+from dmsjournal.database.fingerprints import Fingerprint
+from dmsjournal.errors import InvalidRequest
+from dmsjournal.spark.lake_files import DataFile
+from dmsjournal.spark.stores import Store
+
+_MODULES = "_changes"
+
+
+@dataclass(frozen=True, slots=True)
+class LakeSettings:
+    """What all windows of a table have in common. `resources`: by name, None for all."""
+
+    resources: tuple[str, ...] | None
+    body: bool
+    etag: bool
+    partition: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LakeState:
+    """How far a table has come: its last window, from `first` to the fingerprint's version, both inclusive.
+
+    `begins`: the first version of its first window, 0 where that has all documents.
+    """
+
+    settings: LakeSettings
+    first: int
+    fingerprint: Fingerprint
+    begins: int
+
+    @property
+    def version(self) -> int:
+        """The last version that was read, inclusive."""
+        return self.fingerprint.version
+
+
+@dataclass(frozen=True, slots=True)
+class LakeWindow:
+    """A window of a table, both ends inclusive; `fingerprint` has no event where the table's history does not tell it any more."""
+
+    first: int
+    last: int
+    fingerprint: Fingerprint
+
+    @property
+    def name(self) -> str:
+        """As extract prints it."""
+        return f"{self.first}-{self.last}"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the files of a window go. `folders`: as lake_files.write takes it."""
+
+    store: Store
+    folders: Callable[[str], str] | None = None
+
+
+class ChangeTable(Protocol):
+    """A table of changes. As text: its name, for messages."""
+
+    def state(self) -> LakeState | None:
+        """How far it has come; None where there is no table. Raises InvalidRequest where it is not ours, Unavailable."""
+
+    def place(self, schema: pa.Schema, settings: LakeSettings) -> Place:
+        """Where files go that the next commit names; after `state`."""
+
+    def commit(self, files: Sequence[DataFile], schema: pa.Schema, state: LakeState, told: dict[str, Any]) -> int | None:
+        """Makes one commit after the state that was read last; gives its number, None where it cannot be read any more.
+
+        Raises Unavailable where another commit was faster: then nothing of this one is in the table.
+        """
+
+
+def formats() -> list[str]:
+    """The formats that there are."""
+    names = (module.name for module in pkgutil.iter_modules(dmsjournal.spark.__path__))
+    return sorted(name.removesuffix(_MODULES) for name in names if name.endswith(_MODULES))
+
+
+def checked_format(format: str, *others: str) -> str:
+    """A format, or one of the `others`. Raises InvalidRequest."""
+    known = [*others, *formats()]
+    if format not in known:
+        raise InvalidRequest("format", format, f"it is {', '.join(known[:-1])} or {known[-1]}")
+    return format
+
+
+def change_table(
+    format: str, target: str | os.PathLike[str], conf: Mapping[str, str] | None, catalog: Mapping[str, str] | None
+) -> ChangeTable:
+    """The table that a target names. Raises InvalidRequest, and UnsupportedCapability where a package is missing."""
+    module = import_module(f"dmsjournal.spark.{checked_format(format)}{_MODULES}")
+    table: ChangeTable = module.table_of(target, conf, catalog)
+    return table
