@@ -18,7 +18,7 @@ from dmsjournal.errors import InvalidRequest, UnsupportedCapability
 from dmsjournal.spark.delta_log import DeltaLog
 from dmsjournal.spark.fingerprint_numbers import fingerprint_of, numbers_of
 from dmsjournal.spark.lake_files import DataFile, StoredFile
-from dmsjournal.spark.lake_tables import LakeSettings, LakeState, LakeWindow, Place
+from dmsjournal.spark.lake_tables import Destination, LakeSettings, LakeState, LakeWindow
 from dmsjournal.spark.stores import Store, store_of
 
 try:
@@ -49,9 +49,9 @@ class DeltaChanges:
     def __str__(self) -> str:
         return str(self.store)
 
-    def place(self, schema: pa.Schema, settings: LakeSettings) -> Place:
+    def place(self, schema: pa.Schema, settings: LakeSettings) -> Destination:
         """See ChangeTable."""
-        return Place(self.store)
+        return Destination(self.store)
 
     def state(self) -> LakeState | None:
         """How far it has come; None where there is no table. Raises InvalidRequest where it is not ours, Unavailable."""

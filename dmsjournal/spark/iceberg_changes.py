@@ -20,7 +20,7 @@ from dmsjournal.errors import InvalidRequest, JournalError, Unavailable, Unsuppo
 from dmsjournal.spark import lake_files
 from dmsjournal.spark.fingerprint_numbers import fingerprint_of, numbers_of
 from dmsjournal.spark.lake_files import DataFile
-from dmsjournal.spark.lake_tables import LakeSettings, LakeState, Place
+from dmsjournal.spark.lake_tables import Destination, LakeSettings, LakeState
 from dmsjournal.spark.stores import options_of, store_of
 
 try:
@@ -112,7 +112,7 @@ class IcebergChanges:
         )
         return LakeState(settings, told["first"], fingerprint_of(told["fingerprint"]), told["begins"])
 
-    def place(self, schema: pa.Schema, settings: LakeSettings) -> Place:
+    def place(self, schema: pa.Schema, settings: LakeSettings) -> Destination:
         """See ChangeTable. A new table is staged: the catalog says where it will be."""
         try:
             if self._table is not None:
@@ -126,7 +126,7 @@ class IcebergChanges:
         conf = self._conf | {setting: str(of_io[word]) for word, (_, setting) in _S3.items() if of_io.get(word)}
         store = store_of("warehouse", located, conf).under("data")
         # add_files finds a file's partition by the column in it, so the column stays in the files
-        return Place(store, lake_files.together if settings.partition else None)
+        return Destination(store, lake_files.together if settings.partition else None)
 
     def commit(self, files: Sequence[DataFile], schema: pa.Schema, state: LakeState, told: dict[str, Any]) -> int | None:
         """See ChangeTable. It is tried once: pyiceberg's own retry would put the files behind what another run has committed."""

@@ -66,7 +66,7 @@ class LakeWindow:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Destination:
     """Where the files of a window go. `folders`: as lake_files.write takes it."""
 
     store: Store
@@ -79,7 +79,7 @@ class ChangeTable(Protocol):
     def state(self) -> LakeState | None:
         """How far it has come; None where there is no table. Raises InvalidRequest where it is not ours, Unavailable."""
 
-    def place(self, schema: pa.Schema, settings: LakeSettings) -> Place:
+    def place(self, schema: pa.Schema, settings: LakeSettings) -> Destination:
         """Where files go that the next commit names; after `state`."""
 
     def commit(self, files: Sequence[DataFile], schema: pa.Schema, state: LakeState, told: dict[str, Any]) -> int | None:
