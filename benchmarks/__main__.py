@@ -2,7 +2,7 @@
 
 import argparse
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import nullcontext
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -58,10 +58,8 @@ def main() -> None:
             measured(url, asked, "existing", rows, existing.measure)
         elif asked.what in ("track", "all"):
             tracks = track.Options(asked.rows, asked.singles, asked.repeat, own_command(asked, "track", "rows", "singles"))
-            with ExitStack() as stack:
-                logical: str | None = None
-                if asked.url is None:  # a server that was given may log as it does, and is no other's equal
-                    logical = stack.enter_context(database.server(None, database.LOGICAL))
+            # A server that was given may log as it does, and is no other's equal.
+            with nullcontext() if asked.url else database.server(None, database.LOGICAL) as logical:
                 measured(url, asked, "track", tracks, partial(track.measure, logical=logical))
         if asked.what in ("prune", "all"):
             command = own_command(asked, "prune", "pruned", "batch_size", "pause", "writers", "partitions")

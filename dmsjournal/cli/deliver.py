@@ -9,11 +9,12 @@ import typer
 import dmsjournal as dj
 from dmsjournal.cli import events
 from dmsjournal.cli.base import Url, app, fail
-from dmsjournal.cli.feed import held_back, of_resource, start_of
+from dmsjournal.cli.feed import of_resource, start_of
 from dmsjournal.cli.interrupts import until_signalled
 from dmsjournal.cli.output import say
 from dmsjournal.cli.unreadable import PassUnreadable, journal_of
 from dmsjournal.events import formats
+from dmsjournal.operate.held_back import held_back_if_allowed
 from dmsjournal.util import durations
 from dmsjournal.util.files import warn_if_readable
 
@@ -168,7 +169,7 @@ def deliver(
                     save_every=_seconds("save_every", save_every), patience=waited,
                 )  # fmt: skip
                 was_stopped = until_signalled(delivery.run, delivery.stop)
-                if once and not was_stopped and (held := held_back(db)) is not None:
+                if once and not was_stopped and (held := held_back_if_allowed(db.held_back)) is not None:
                     say(str(held), err=True)  # the end at newest is not the end of what was written
         except dj.ReceiverFailed as error:
             fail(str(error), _RECEIVER)

@@ -112,8 +112,8 @@ def extract(
         raise typer.BadParameter("it goes on from the last run: leave the window and --dry-run out", param_hint=repeats)
     window = window_of(min_, max_)
     asked = ExtractRequest(full, from_checkpoint, window.min, window.max)
-    size, lake = sizes.parsed("file_size", file_size), _lake(format_, conf, catalog)
     settings = conf_of(conf)
+    size, lake = sizes.parsed("file_size", file_size), _lake(format_, settings, catalog)
     chosen = None
     if resource:
         with dj.connect(url) as db:
@@ -151,21 +151,16 @@ def extract(
         repeated(once, interval, until_caught_up)
 
 
-def _lake(format_: str, conf: list[str] | None, catalog: list[str] | None) -> dict[str, Any] | None:
+def _lake(format_: str, conf: dict[str, str], catalog: list[str] | None) -> dict[str, Any] | None:
     """What names a table in a lake besides its target; None for a folder of runs. Raises InvalidRequest."""
     from dmsjournal.spark.lake_tables import checked_format
 
-    properties: dict[str, str] = {}
-    for word in catalog or ():
-        name, separator, value = word.partition("=")
-        if not separator or not name:
-            raise dj.InvalidRequest("catalog", name, "write a property as pyiceberg takes it: uri=…, warehouse=…")
-        properties[name] = value
+    properties = _pairs("catalog", catalog, "write a property as pyiceberg takes it: uri=…, warehouse=…")
     if checked_format(format_, FOLDER) == FOLDER:
         if properties:
             raise dj.InvalidRequest("catalog", sorted(properties), "a folder of runs has none: add `format` iceberg")
         return None
-    return {"format": format_, "conf": conf_of(conf), "catalog": properties}
+    return {"format": format_, "conf": conf, "catalog": properties}
 
 
 def _extracted(
@@ -333,13 +328,18 @@ def conf_of(words: list[str] | None) -> dict[str, str]:
     """Spark's settings: those that spark-submit was given, and those of --conf. Raises InvalidRequest."""
     from dmsjournal.spark.session import submitted_conf
 
+    return submitted_conf() | _pairs("conf", words, "write it as spark-submit takes it: spark.name=value", prefix="spark.")
+
+
+def _pairs(option: str, words: list[str] | None, remedy: str, prefix: str = "") -> dict[str, str]:
+    """The values of an option that is given as KEY=VALUE, again and again. Raises InvalidRequest."""
     given: dict[str, str] = {}
     for word in words or ():
         name, separator, value = word.partition("=")
-        if not separator or not name.startswith("spark."):
-            raise dj.InvalidRequest("conf", name, "write it as spark-submit takes it: spark.name=value")
+        if not separator or not name or not name.startswith(prefix):
+            raise dj.InvalidRequest(option, name, remedy)
         given[name] = value
-    return submitted_conf() | given
+    return given
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 import re
 import sys
-from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,7 +17,7 @@ from dmsjournal.cli.read import resource_of
 from dmsjournal.cli.unreadable import PassUnreadable, journal_of
 from dmsjournal.events import formats
 from dmsjournal.feed import Checkpoint, StartPosition
-from dmsjournal.operate.held_back import HeldBack
+from dmsjournal.operate.held_back import held_back_if_allowed
 
 
 @app.command()
@@ -116,7 +115,7 @@ def feed(
             for line in writer.lines(page.events):
                 print(encodable(line.decode()))
             sys.stdout.flush()  # before the page's end is kept
-        held = None if follow else held_back(db)
+        held = None if follow else held_back_if_allowed(db.held_back)
     if held is not None:
         say(str(held), err=True)
     if read.token is not None and checkpoint is None:
@@ -152,13 +151,6 @@ def feed_partitions(
         json,
         False,
     )
-
-
-def held_back(db: dj.Journal) -> HeldBack | None:
-    """What is written and given to no reader yet; None also where the role may not look."""
-    with suppress(dj.DatabaseRefused):
-        return db.held_back()
-    return None
 
 
 def of_resource(db: dj.Journal, request: dj.FeedRequest, resource: str | None) -> dj.FeedRequest:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 
 from starlette.requests import Request
 
-from dmsjournal.errors import DatabaseRefused, InvalidRequest
+from dmsjournal.errors import InvalidRequest
 from dmsjournal.events import formats
 from dmsjournal.events.cdc import CdcConverter, EventFilter
 from dmsjournal.http.bodies import Bodies
@@ -24,8 +23,7 @@ from dmsjournal.http.settings import Settings
 from dmsjournal.http.single_flight import Fresh, Recent
 from dmsjournal.http.tails import Tails
 from dmsjournal.http.tickets import Tickets
-from dmsjournal.journal import Journal
-from dmsjournal.operate.held_back import HeldBack
+from dmsjournal.operate.held_back import HeldBack, held_back_if_allowed
 from dmsjournal.operate.prune import Pruned
 
 
@@ -80,7 +78,7 @@ class Service:
             converter,
             Tickets(settings.ticket_secret),
             Bodies(settings.page_bytes, settings.spooled_bytes),
-            Recent(lambda: database.call(_held_back, database.journal)),
+            Recent(lambda: database.call(held_back_if_allowed, database.journal.held_back)),
         )
 
     def writer(self, format_: str, filters: Mapping[str, tuple[str, ...]]) -> formats.Writer:
@@ -117,10 +115,3 @@ def service_of(request: Request) -> Service:
     """The parts of the service that a request came to."""
     found: Service = request.app.state.service
     return found
-
-
-def _held_back(journal: Journal) -> HeldBack | None:
-    """What no reader is given yet; None also where the role may not look."""
-    with suppress(DatabaseRefused):
-        return journal.held_back()
-    return None

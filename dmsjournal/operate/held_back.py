@@ -5,11 +5,14 @@ A reader that finds nothing new has caught up, or the horizon is held below what
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from dmsjournal.database.horizon import Horizon
 from dmsjournal.database.session import Session
+from dmsjournal.errors import DatabaseRefused
 from dmsjournal.operate.status import Holder, read_holders
 
 
@@ -40,6 +43,13 @@ def described(holder: Holder) -> str:
     told = [f"user {holder.user}" if holder.user else None, holder.application, holder.state, age]
     known = ", ".join(each for each in told if each)
     return f"{who} ({known})" if known else who
+
+
+def held_back_if_allowed(look: Callable[[], HeldBack | None]) -> HeldBack | None:
+    """What Journal.held_back gives; None also where the role may not look."""
+    with suppress(DatabaseRefused):
+        return look()
+    return None
 
 
 def read_held_back(session: Session, horizon: Horizon) -> HeldBack | None:

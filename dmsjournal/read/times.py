@@ -40,7 +40,7 @@ def is_preceded(session: Session, floor: int, version: int) -> bool:
 def first_event_time(session: Session, after: int, through: int) -> datetime | None:
     """When the first event above a version came, up to another, inclusive; None where there is none."""
     at: datetime | None = _first(session, after + 1, through, None).created_at
-    return None if at is None else at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+    return at
 
 
 def version_before(session: Session, floor: int, newest: int, at: datetime, read_floor: Callable[[], int]) -> int:

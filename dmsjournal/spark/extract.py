@@ -22,11 +22,11 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, StringType, TimestampType
 
-from dmsjournal.errors import CheckpointExpired, DatabaseRefused, HistoryDiverged, InvalidRequest, Unavailable
+from dmsjournal.errors import CheckpointExpired, HistoryDiverged, InvalidRequest, Unavailable
 from dmsjournal.journal import Journal, connect
 from dmsjournal.model.resources import ResourceKey
 from dmsjournal.model.windows import Window
-from dmsjournal.operate.held_back import HeldBack
+from dmsjournal.operate.held_back import HeldBack, held_back_if_allowed
 from dmsjournal.read.plan import Plan, SnapshotPlan
 from dmsjournal.read.stream import DELETE, KEY_CHANGE, UPSERT
 from dmsjournal.spark import parquet, sizes
@@ -303,18 +303,11 @@ def _window(kept: Output, at: int | None, first: int, last: int | None, newest: 
 
 def _nothing_to_do(db: Journal, kept: Output, run: Run | None) -> Extracted:
     """What is there already; the checkpoint is moved where the run was killed before it did."""
-    checkpoint, held = kept.checkpoint(), None if run else held_back(db)
+    checkpoint, held = kept.checkpoint(), None if run else held_back_if_allowed(db.held_back)
     if checkpoint is None:
         return Extracted(0, None, False, Counts(), held=held)
     kept.move_checkpoint(checkpoint.chain, checkpoint.fingerprint)
     return Extracted(checkpoint.version, run, False, run.manifest().rows if run else Counts(), held=held)
-
-
-def held_back(db: Journal) -> HeldBack | None:
-    """What is written and given to no reader yet; None also where the role may not look."""
-    with suppress(DatabaseRefused):
-        return db.held_back()
-    return None
 
 
 @contextmanager

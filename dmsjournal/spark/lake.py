@@ -21,7 +21,7 @@ from dmsjournal.errors import CheckpointExpired, InvalidRequest, Unavailable
 from dmsjournal.journal import Journal, connect
 from dmsjournal.model.resources import ResourceKey
 from dmsjournal.model.windows import Window
-from dmsjournal.operate.held_back import HeldBack
+from dmsjournal.operate.held_back import HeldBack, held_back_if_allowed
 from dmsjournal.read.plan import Plan, SnapshotPlan
 from dmsjournal.spark import lake_files
 from dmsjournal.spark.dataframes import Reading, read
@@ -31,7 +31,6 @@ from dmsjournal.spark.extract import (
     ExtractRequest,
     Work,
     compact,
-    held_back,
     planned,
     previewed,
     with_remedy,
@@ -215,7 +214,7 @@ def work_of(db: Journal, table: ChangeTable, state: LakeState | None, asked: Ext
 
 def nothing_to_do(db: Journal, state: LakeState | None) -> Committed:
     """What is told where nothing has happened since."""
-    return Committed(0 if state is None else state.version, None, None, False, held=held_back(db))
+    return Committed(0 if state is None else state.version, None, None, False, held=held_back_if_allowed(db.held_back))
 
 
 def counted(files: Sequence[DataFile]) -> dict[str, Counts]:

@@ -51,6 +51,13 @@ CHANGES = {
 WEIGHTS = {"content": 8, "rekey": 4, "no key": 1, "delete": 4, "create": 4, "same id again": 2, "refer": 2, "no longer refer": 1}
 
 
+def restore(url: str) -> None:
+    """Leaves the journal as a restore to an earlier point does, once others have written: its events are other ones."""
+    engine = sa.create_engine(url, poolclass=sa.NullPool)
+    with engine.begin() as conn:
+        conn.exec_driver_sql("UPDATE dms.DocumentChangeEvent SET CreatedAt = CreatedAt - interval '1 day'")
+
+
 def change(url: str, chance: random.Random, times: int, *, together: int = 5) -> None:
     """So many random changes, in transactions of up to `together`; a few are rolled back. Others may write meanwhile."""
     engine = sa.create_engine(url, poolclass=sa.NullPool)

@@ -20,7 +20,7 @@ from dmsjournal.spark.extract import Extracted, ExtractRequest, extract, preview
 from dmsjournal.spark.jobs import watched
 from dmsjournal.spark.runs import Output
 from tests.helpers import SCHOOL, SECTION, STUDENT, document, newest, write
-from tests.spark.changing import change, rows_of_database
+from tests.spark.changing import change, restore, rows_of_database
 from tests.spark.outputs import rows_of
 
 pytestmark = pytest.mark.xdist_group("spark")
@@ -354,14 +354,12 @@ def test_an_expired_checkpoint_says_what_to_do(run: Extract, history: str, journ
 
 def test_another_database_under_the_same_url_is_told(run: Extract, history: str, journal: dj.Journal, out: Path) -> None:
     run()
-    engine = sa.create_engine(history, poolclass=sa.NullPool)
-    with engine.begin() as conn:  # restored to an earlier state, and written to since
-        conn.exec_driver_sql("UPDATE dms.DocumentChangeEvent SET CreatedAt = CreatedAt - interval '1 day'")
+    restore(history)
     change(history, random.Random(1), 20)
     with pytest.raises(dj.HistoryDiverged) as diverged:
         run()
     assert diverged.value.__notes__
-    with engine.begin() as conn:
+    with sa.create_engine(history, poolclass=sa.NullPool).begin() as conn:
         conn.exec_driver_sql("SELECT setval('dms.ChangeVersionSequence', 3)")
     with pytest.raises(dj.HistoryDiverged):
         run()

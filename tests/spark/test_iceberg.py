@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import sqlalchemy as sa
 from pyiceberg.catalog import load_catalog
 from pyiceberg.table import Table
 from pyspark.sql import SparkSession
@@ -23,7 +22,7 @@ from dmsjournal.spark.iceberg_changes import IcebergChanges
 from dmsjournal.spark.lake import Committed, extract_to_lake, preview_of_lake
 from dmsjournal.spark.lake_tables import change_table, formats
 from tests.helpers import SCHOOL, STUDENT, document, newest, write
-from tests.spark.changing import change, rows_of_database
+from tests.spark.changing import change, restore, rows_of_database
 from tests.spark.s3 import BUCKET, KEY, S3, SECRET, s3_server
 
 pytestmark = pytest.mark.xdist_group("spark")
@@ -225,9 +224,7 @@ def test_an_answer_that_was_lost_is_found_in_the_table(run: Extract, on_disk: La
 @pytest.mark.acceptance("97")
 def test_a_database_that_was_restored_behind_the_table_is_told(run: Extract, history: str, on_disk: Lake) -> None:
     run()
-    engine = sa.create_engine(history, poolclass=sa.NullPool)
-    with engine.begin() as conn:
-        conn.exec_driver_sql("UPDATE dms.DocumentChangeEvent SET CreatedAt = CreatedAt - interval '1 day'")
+    restore(history)
     change(history, random.Random(1), 20)
     with pytest.raises(dj.HistoryDiverged) as diverged:
         run()

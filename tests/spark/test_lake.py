@@ -11,7 +11,6 @@ from typing import Any
 import deltalake
 import pyarrow as pa
 import pytest
-import sqlalchemy as sa
 from pyspark.sql import SparkSession
 
 import dmsjournal as dj
@@ -21,7 +20,7 @@ from dmsjournal.spark.extract import ExtractRequest
 from dmsjournal.spark.lake import Committed, extract_to_lake
 from dmsjournal.spark.stores import store_of
 from tests.helpers import SCHOOL, STUDENT, document, newest, write
-from tests.spark.changing import change, rows_of_database
+from tests.spark.changing import change, restore, rows_of_database
 from tests.spark.s3 import S3, s3_server
 
 pytestmark = pytest.mark.xdist_group("spark")
@@ -194,9 +193,7 @@ def test_a_database_that_was_restored_behind_the_table_is_told(
     run: Extract, history: str, target: tuple[str, dict[str, str]]
 ) -> None:
     run()
-    engine = sa.create_engine(history, poolclass=sa.NullPool)
-    with engine.begin() as conn:
-        conn.exec_driver_sql("UPDATE dms.DocumentChangeEvent SET CreatedAt = CreatedAt - interval '1 day'")
+    restore(history)
     change(history, random.Random(1), 20)
     with pytest.raises(dj.HistoryDiverged) as diverged:
         run()

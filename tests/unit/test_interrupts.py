@@ -31,7 +31,7 @@ def test_an_error_after_ctrl_c_is_an_interrupt(
     monkeypatch.setattr(dj.Journal, "versions", lost)
     before = signal.signal(signal.SIGINT, handler)
     try:
-        ended = CliRunner().invoke(cli.app, ["versions", "--url", "postgresql://nobody@127.0.0.1:1/none"])
+        ended = CliRunner().invoke(cli.app, ["versions", "--url", "postgresql://reader@127.0.0.1:1/none"])
         assert signal.getsignal(signal.SIGINT) is handler
     finally:
         signal.signal(signal.SIGINT, before)

@@ -1,5 +1,4 @@
--- benchmarks/sql/track/decoded.sql: what logical decoding is told of the tables in the schema of search_path: whole old rows, as a journal of changes
--- needs them.
+-- benchmarks/sql/track/decoded.sql: has the server log whole old rows of the tables in the schema of search_path, as a journal of changes needs them.
 ALTER TABLE t0 REPLICA IDENTITY FULL;
 ALTER TABLE t2 REPLICA IDENTITY FULL;
 ALTER TABLE t5 REPLICA IDENTITY FULL;
