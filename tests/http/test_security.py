@@ -309,9 +309,12 @@ def test_tls(tmp_path: Path) -> None:
     assert b"strict-transport-security" in answer.lower()
 
 
-@pytest.mark.parametrize(("header_seconds", "least"), [(60, 80), (0.5, 100)])
+@pytest.mark.parametrize(("header_seconds", "least"), [(60, 80), (3, 100)])
 def test_handshakes_that_do_not_come_do_no_harm(tmp_path: Path, header_seconds: float, least: int) -> None:
-    """They give way to new ones where they are too many, and have as long as the head of a request."""
+    """They give way to new ones where they are too many, and have as long as the head of a request.
+
+    The client does its own handshake in that time, on a machine that may stop for a second.
+    """
     certificate, key = _self_signed(tmp_path)
     trusting = ssl.create_default_context(cafile=str(certificate))
     tls = {"tls_certificate": certificate, "tls_key": key}
@@ -319,7 +322,7 @@ def test_handshakes_that_do_not_come_do_no_harm(tmp_path: Path, header_seconds: 
         silent = [opened.enter_context(running.connect()) for _ in range(100)]
         with httpx.Client(verify=trusting, timeout=5) as client:
             assert client.get(f"https://localhost:{running.port}/healthz").status_code == 200
-            until(lambda: sum(map(_has_ended, silent)) >= least, 5)
+            until(lambda: sum(map(_has_ended, silent)) >= least, 20)
             assert client.get(f"https://localhost:{running.port}/healthz").status_code == 200
 
 
