@@ -11,7 +11,7 @@ import typer
 import typer.core
 
 import dmsjournal as dj
-from dmsjournal.cli.interrupts import interrupts_end_it, was_interrupted
+from dmsjournal.cli.interrupts import ends_past_threads, interrupts_end_it, was_interrupted
 from dmsjournal.util import exit_codes
 from dmsjournal.util.printable import printable
 
@@ -91,6 +91,11 @@ class Commands(typer.Typer):
 
     def command(self, name: str | None = None, **settings: Any) -> Callable[[_Function], _Function]:
         return super().command(name, **{"cls": _Command} | settings)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Runs the command that the arguments name, as a program, which ends though a database holds one of its threads."""
+        with ends_past_threads():
+            return super().__call__(*args, **kwargs)
 
 
 # Locals in a traceback would show the URL's password. Plain help, as rich takes longer to import than to be read.

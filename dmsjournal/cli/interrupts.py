@@ -4,14 +4,15 @@ import logging
 import os
 import select
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import wait
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 from dmsjournal.util import exit_codes
-from dmsjournal.util.concurrency import in_thread
+from dmsjournal.util.concurrency import has_calls, in_thread
 
 _SECONDS = 1.0
 _came = threading.Event()  # a Ctrl-C, since the command began
@@ -77,6 +78,23 @@ def sigterm_ends_it() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def ends_past_threads() -> Iterator[None]:
+    """Where it ends by SystemExit while a call of ours still runs in a thread, the process ends without what drivers do at exit.
+
+    Such a call waits for a database that does not answer. At exit mssql-python closes each connection, and would wait for it too.
+    """
+    try:
+        yield
+    except SystemExit as ended:
+        if not has_calls():
+            raise
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):
+                stream.flush()
+        os._exit(ended.code if isinstance(ended.code, int) else int(ended.code is not None))
 
 
 def until_signalled(work: Callable[[], object], stop: Callable[[], None]) -> bool:

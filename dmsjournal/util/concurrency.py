@@ -18,12 +18,25 @@ from queue import SimpleQueue
 from threading import Event
 from typing import Any, Generic, TypeVar
 
-__all__ = ["Ahead", "AsyncAhead", "AsyncCalls", "AsyncEvent", "Calls", "Event", "Threads", "async_call", "call", "in_thread"]
+__all__ = [
+    "Ahead",
+    "AsyncAhead",
+    "AsyncCalls",
+    "AsyncEvent",
+    "Calls",
+    "Event",
+    "Threads",
+    "async_call",
+    "call",
+    "has_calls",
+    "in_thread",
+]
 
 _T = TypeVar("_T")
 
 _LOOK = 0.1  # seconds between two looks whether it was stopped
 _GRACE = 0.4  # seconds that who leaves waits for a call that is on its way, and may hold a connection
+_running: set[Future[Any]] = set()
 
 
 def in_thread(function: Callable[..., _T], *arguments: object) -> Future[_T]:
@@ -36,16 +49,25 @@ def in_thread(function: Callable[..., _T], *arguments: object) -> Future[_T]:
     made.set_running_or_notify_cancel()  # who no longer waits for it does not end it
     context = contextvars.copy_context()
 
-    def run() -> None:
-        try:
-            result = context.run(function, *arguments)
-        except BaseException as error:
-            made.set_exception(error)
-        else:
-            made.set_result(result)
-
-    threading.Thread(target=run, name="dmsjournal", daemon=True).start()
+    threading.Thread(target=_run, args=[made, partial(context.run, function, *arguments)], name="dmsjournal", daemon=True).start()
     return made
+
+
+def has_calls() -> bool:
+    """Whether a call runs in a thread now, also one that is waited for no longer."""
+    return bool(_running)
+
+
+def _run(made: Future[Any], function: Callable[[], Any]) -> None:
+    _running.add(made)
+    try:
+        result = function()
+    except BaseException as error:
+        _running.discard(made)
+        made.set_exception(error)
+    else:
+        _running.discard(made)
+        made.set_result(result)
 
 
 class Threads:
@@ -84,12 +106,8 @@ class Threads:
     def _work(self) -> None:
         while (queued := self._calls.get()) is not None:
             made, function = queued
-            if not made.set_running_or_notify_cancel():
-                continue
-            try:
-                made.set_result(function())
-            except BaseException as error:
-                made.set_exception(error)
+            if made.set_running_or_notify_cancel():
+                _run(made, function)
             del made, function, queued  # while it waits for the next one
 
 

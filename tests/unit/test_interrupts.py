@@ -1,6 +1,8 @@
 """What Ctrl-C does to a command whose driver does not let the KeyboardInterrupt through."""
 
 import signal
+import subprocess
+import sys
 from collections.abc import Callable
 
 import pytest
@@ -36,3 +38,26 @@ def test_an_error_after_ctrl_c_is_an_interrupt(
     finally:
         signal.signal(signal.SIGINT, before)
     assert (ended.exit_code, ended.stderr.startswith(said)) == (code, True)
+
+
+WAITS_AT_EXIT = """
+import atexit, sys, time
+from dmsjournal.cli import app
+from dmsjournal.util.concurrency import in_thread
+
+atexit.register(time.sleep, 60)  # as mssql-python's, which closes connections that a statement is on
+call = in_thread(time.sleep, float(sys.argv.pop()))
+time.sleep(0.2)
+app()
+"""
+
+
+def test_a_program_ends_though_a_database_holds_a_thread() -> None:
+    program = [sys.executable, "-c", WAITS_AT_EXIT, "--version", "60"]
+    ended = subprocess.run(program, capture_output=True, text=True, timeout=30)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, f"dmsjournal {dj.__version__}\n", "")
+
+
+def test_a_program_that_holds_no_thread_ends_as_any_other() -> None:
+    with pytest.raises(subprocess.TimeoutExpired):
+        subprocess.run([sys.executable, "-c", WAITS_AT_EXIT, "--version", "0"], capture_output=True, timeout=3)
