@@ -4,9 +4,7 @@ One database with option tracking serves all tests of the module: installing it 
 """
 
 import itertools
-import json
-import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -15,12 +13,12 @@ import sqlalchemy as sa
 import dmsjournal as dj
 from tests.helpers import commit
 from tests.sqlserver import grammar
+from tests.sqlserver.tracked import Sql, documents, edges, literal, resource, track
 
 # ruff: noqa: E501  # statements, each in one line
 
 pytestmark = pytest.mark.xdist_group("tracking")
 
-Sql = Callable[..., list[Any]]
 _NUMBERS = itertools.count(1)
 
 
@@ -79,43 +77,6 @@ def app(sql: Sql) -> str:
     name = f"app{next(_NUMBERS)}"
     sql(f"CREATE SCHEMA {name}")
     return name
-
-
-def literal(text: str) -> str:
-    return text.replace("'", "''")
-
-
-def track(sql: Sql, *tables: dj.TrackedTable) -> None:
-    """Tracks tables and fills them, as a DBA does in T-SQL."""
-    for one in tables:
-        name, given = literal(one.table), one.resource
-        shows, columns = (
-            None if names is None else json.dumps(list(names), ensure_ascii=False) for names in (one.shows, one.columns)
-        )
-        texts = {"resource": given and given.resource_name, "shows": shows, "columns": columns}
-        said = "".join(f", @{key} = N'{literal(value)}'" for key, value in texts.items() if value is not None)
-        sql(f"EXEC dms.track N'{name}'{said}, @bodies = {int(one.bodies)}")
-        sql(f"EXEC dms.fill_table N'{name}'")
-
-
-def resource(app: str, name: str) -> dj.ResourceKey:
-    return dj.ResourceKey(app, name, "1")
-
-
-def documents(sql: Sql, app: str, table: str) -> dict[Any, tuple[int, int, int]]:
-    """By key: DocumentId, ContentVersion, IdentityVersion."""
-    rows = sql(
-        "SELECT d.KeyValues, d.DocumentId, d.ContentVersion, d.IdentityVersion FROM dms.Document AS d"
-        " INNER JOIN dms.ResourceKey AS r ON r.ResourceKeyId = d.ResourceKeyId"
-        f" WHERE r.ProjectName = N'{app}' AND r.ResourceName = N'{table}'"
-    )
-    keys = [tuple(json.loads(row[0]).values()) for row in rows]
-    assert len(set(keys)) == len(keys), "two documents of one key"
-    return {(key[0] if len(key) == 1 else key): tuple(row[1:]) for key, row in zip(keys, rows, strict=True)}
-
-
-def edges(sql: Sql) -> set[tuple[int, int]]:
-    return {tuple(row) for row in sql("SELECT ParentDocumentId, ChildDocumentId FROM dms.ReferenceEdge")}
 
 
 def drawn(sql: Sql) -> int:
@@ -610,146 +571,3 @@ def test_a_plan_prints_what_would_run_and_keeps_nothing(journal: dj.Journal, sql
             *grammar.server_problems(parsed),
         ]
         assert [str(problem) for problem in found] == []
-
-
-@pytest.mark.acceptance("65", "66", "67", "68", "70")
-def test_random_histories(journal: dj.Journal, session: sa.Connection, sql: Sql, app: str) -> None:
-    """Documents are the rows, edges the foreign keys, and a consumer that reads windows has what the rows show."""
-    prepare(sql, app)
-    for seed in range(3):
-        History(journal, session, sql, app, seed).run(12)
-    assert clean(journal)
-
-
-@pytest.mark.long
-@pytest.mark.timeout(7200)
-@pytest.mark.acceptance("65", "66", "67", "68", "70")
-def test_a_thousand_random_histories(journal: dj.Journal, session: sa.Connection, sql: Sql, app: str) -> None:
-    prepare(sql, app)
-    for seed in range(1_000, 2_000):
-        History(journal, session, sql, app, seed).run(4, looks=0.2)
-    assert clean(journal)
-
-
-def prepare(sql: Sql, app: str) -> None:
-    sql(f"CREATE TABLE {app}.school (id int NOT NULL PRIMARY KEY, name nvarchar(9) NULL, motto nvarchar(9) NULL)")
-    sql(
-        f"CREATE TABLE {app}.student (id int NOT NULL PRIMARY KEY, name nvarchar(9) NULL, school int NULL REFERENCES {app}.school (id)"
-        " ON UPDATE CASCADE)"
-    )
-    sql(
-        f"CREATE TABLE {app}.enrolment (school int NOT NULL REFERENCES {app}.school (id) ON DELETE CASCADE,"
-        f" student int NOT NULL REFERENCES {app}.student (id), grade nvarchar(9) NULL, PRIMARY KEY (school, student))"
-    )
-    track(
-        sql,
-        dj.TrackedTable(f"{app}.school", shows=["name"]),
-        dj.TrackedTable(f"{app}.student", shows=["name"]),
-        dj.TrackedTable(f"{app}.enrolment"),
-    )
-
-
-class History:
-    """Transactions of random statements, each committed, rolled back or taken back to a savepoint; a consumer reads in between."""
-
-    def __init__(self, journal: dj.Journal, session: sa.Connection, sql: Sql, app: str, seed: int) -> None:
-        self.journal, self.session, self.sql, self.app = journal, session, sql, app
-        self.chance = random.Random(seed)
-        self.log = [f"seed {seed}"]
-        self.copy: dict[int, Any] = {}  # what the consumer has, by document
-        self.place = 0
-
-    def run(self, transactions: int, looks: float = 1) -> None:
-        """`looks`: the share of the transactions after which the consumer reads; it always does after the last."""
-        for table in ("enrolment", "student", "school"):
-            self.sql(f"DELETE FROM {self.app}.{table}")
-        self.place = self.journal.versions().newest
-        try:
-            for left in range(transactions - 1, -1, -1):
-                self._transaction()
-                if not left or self.chance.random() < looks:
-                    self._consume()
-        except BaseException as error:
-            error.add_note("\n".join(self.log))
-            raise
-
-    def _transaction(self) -> None:
-        """On SQL Server, a statement that fails in a trigger ends its transaction: all of it is rolled back, whatever failed."""
-        chance, has_savepoint = self.chance, False
-        try:
-            for _ in range(chance.randint(1, 4)):
-                kind = chance.random()
-                if kind < 0.1:
-                    statement, has_savepoint = "SAVE TRANSACTION s", True
-                elif kind < 0.2 and has_savepoint:
-                    statement = "ROLLBACK TRANSACTION s"
-                else:
-                    statement = self._statement()
-                self.log.append(statement)
-                self.session.exec_driver_sql(statement)
-            if chance.random() < 0.9:
-                self.session.commit()
-                self.log.append("COMMIT")
-                return
-        except sa.exc.DBAPIError:
-            pass  # a key that is there, or a school that is not
-        self.session.rollback()
-        self.log.append("ROLLBACK")
-
-    def _consume(self) -> None:
-        shown, newest = self._shown(), self.journal.versions().newest
-        if newest > self.place:
-            window = dj.Window(min=self.place + 1, max=newest)
-            for name in ("school", "student", "enrolment"):
-                for change in self.journal.changes(resource(self.app, name), window, page_size=self.chance.choice((1, 3, 500))):
-                    self.copy[change.document_id] = shown.get(change.document_id)
-                for delete in self.journal.deletes(resource(self.app, name), window):
-                    self.copy.pop(delete.document_id, None)
-            self.place = newest
-        assert self.copy == shown
-
-    def _shown(self) -> dict[int, Any]:
-        """What each row shows, by its document. The documents are those of the rows, the edges those of the foreign keys."""
-        schools = {row[0]: tuple(row) for row in self.sql(f"SELECT id, name, motto FROM {self.app}.school")}
-        students = {row[0]: tuple(row) for row in self.sql(f"SELECT id, name, school FROM {self.app}.student")}
-        enrolments = {(row[0], row[1]): tuple(row) for row in self.sql(f"SELECT school, student, grade FROM {self.app}.enrolment")}
-        of = {name: documents(self.sql, self.app, name) for name in ("school", "student", "enrolment")}
-        assert [of[name].keys() for name in of] == [schools.keys(), students.keys(), enrolments.keys()]
-        wanted = {(of["student"][key][0], of["school"][row[2]][0]) for key, row in students.items() if row[2] is not None}
-        for key in enrolments:
-            wanted |= {(of["enrolment"][key][0], of["school"][key[0]][0]), (of["enrolment"][key][0], of["student"][key[1]][0])}
-        assert edges(self.sql) == wanted
-        shown: dict[int, Any] = {of["school"][key][0]: row for key, row in schools.items()}
-        shown |= {of["student"][key][0]: (row, row[2] and schools[row[2]][:2]) for key, row in students.items()}
-        return shown | {
-            of["enrolment"][key][0]: (row, schools[key[0]][:2], students[key[1]][:2]) for key, row in enrolments.items()
-        }
-
-    def _statement(self) -> str:
-        chance, app = self.chance, self.app
-        a, b, name = chance.randint(1, 6), chance.randint(1, 6), chance.choice("pqr")
-        return chance.choice(
-            [
-                f"INSERT INTO {app}.school (id, name) VALUES ({a}, N'{name}'), ({a + 6}, N'{name}')",
-                f"INSERT INTO {app}.school (id, name) SELECT n, N'{name}' FROM (VALUES ({a}), ({b}), (7)) AS v (n)"
-                f" WHERE n NOT IN (SELECT id FROM {app}.school) GROUP BY n",
-                f"INSERT INTO {app}.student (id, name, school) VALUES ({a}, N'{name}', {b})",
-                f"INSERT INTO {app}.student (id, name, school) SELECT s.id + 10, N'{name}', s.id FROM {app}.school AS s WHERE s.id <= {b}",
-                f"INSERT INTO {app}.enrolment (school, student) SELECT s.id, t.id FROM {app}.school AS s CROSS JOIN {app}.student AS t"
-                f" WHERE s.id <= {a} AND NOT EXISTS (SELECT * FROM {app}.enrolment AS e WHERE e.school = s.id AND e.student = t.id)",
-                f"UPDATE {app}.school SET name = N'{name}' WHERE id IN ({a}, {b})",
-                f"UPDATE {app}.school SET motto = N'{name}' WHERE id <= {a}",
-                f"UPDATE {app}.school SET name = name, motto = motto",
-                f"UPDATE {app}.school SET id = {b + 20} WHERE id = {a}",
-                f"UPDATE {app}.school SET id = id - 20 WHERE id > 20",
-                f"UPDATE {app}.student SET school = {b}, name = N'{name}' WHERE id <= {a}",
-                f"UPDATE {app}.student SET school = NULL WHERE id = {a}",
-                f"UPDATE {app}.student SET id = id + 30 WHERE id IN ({a}, {b})",
-                f"UPDATE {app}.enrolment SET grade = N'{name}' WHERE student <= {a}",
-                f"UPDATE {app}.enrolment SET student = {b} WHERE school = {a}",
-                f"DELETE FROM {app}.enrolment WHERE school IN ({a}, {b})",
-                f"DELETE FROM {app}.student WHERE id > 20",
-                f"DELETE FROM {app}.student WHERE id NOT IN (SELECT student FROM {app}.enrolment) AND id = {a}",
-                f"DELETE FROM {app}.school WHERE id IN ({a}, {b + 6})",
-            ]
-        )
