@@ -234,7 +234,7 @@ def test_a_fill_meets_a_writer(race: Race, statement: str, begins_first: str) ->
     ids=["writer first", "fill first"],
 )
 def test_a_fill_meets_a_writer_of_a_row_without_a_document(race: Race, begins_first: str, statement: str) -> None:
-    """The fill locks the rows that it makes documents for, and passes those by that a writer has locked; a later pass finds them."""
+    """The fill locks rows that it makes documents for, and passes those by that a writer has locked; a later pass finds them."""
     begin_a_fill(race)
     assert meet(race, statement, begins_first)
 
