@@ -210,7 +210,7 @@ def script(engine: Engine, tables: Iterable[TrackedTable], lock_timeout: str) ->
     parts = [engine.SCRIPT_BEGINS]
     for table in tables:
         parts += [_in_transaction(engine, lock_timeout, literal_of(engine, "operate/track", table.binds()))]
-        parts += [literal_of(engine, "operate/fill_table", {"table_name": table.table}), "GO" if engine.SEPARATOR else ""]
+        parts += [_filling(engine, literal_of(engine, "operate/fill_table", {"table_name": table.table}))]
     return "\n".join(part for part in [*parts, engine.SCRIPT_ENDS] if part) + "\n"
 
 
@@ -226,7 +226,19 @@ def _in_transaction(engine: Engine, lock_timeout: str, statement: str) -> str:
     waits = literal_of(
         engine, "operate/track_lock_timeout", {"lock_timeout": engine.lock_timeout(checked_lock_timeout(lock_timeout))}
     )
-    return "\n".join([begin, _batch(engine, waits), _batch(engine, statement), commit])
+    return "\n".join([begin, *_first(engine), _batch(engine, waits), _batch(engine, statement), commit])
+
+
+def _filling(engine: Engine, statement: str) -> str:
+    """A whole fill. Where there are settings of ours to begin with, it is one transaction; else each of its batches is."""
+    begin, commit = engine.TRANSACTION
+    first = _first(engine)
+    return "\n".join([begin, *first, _batch(engine, statement), commit] if first else [_batch(engine, statement)])
+
+
+def _first(engine: Engine) -> list[str]:
+    """What each transaction of ours begins with."""
+    return [_batch(engine, sql.text_of(engine.NAME, name).strip()) for name in engine.FIRST_CHECKS]
 
 
 def _batch(engine: Engine, statement: str) -> str:

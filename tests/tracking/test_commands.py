@@ -222,3 +222,28 @@ def test_a_hostile_name_reaches_no_terminal(tracked: str, sql: Sql, monkeypatch:
     assert "\x1b" not in cli(tracked, "track", "--schema", "shop", "--bodies", "--dry-run")
     monkeypatch.setenv("FORCE_COLOR", "1")  # as in a terminal
     assert "\x1b" not in cli(tracked, "track", "--schema", "shop", "--bodies")
+
+
+PLANTED = """CREATE FUNCTION {schema}.took(name[], name) RETURNS name[]
+LANGUAGE plpgsql AS $$ BEGIN RAISE 'code of another role runs'; END $$;
+CREATE AGGREGATE {schema}.array_agg(name) (SFUNC = {schema}.took, STYPE = name[], INITCOND = '{{}}');"""
+
+
+def test_a_script_and_a_migration_run_no_code_of_another_role(tracked: str, sql: Sql) -> None:
+    """A schema of the installing role's name is the first in its search_path, and any role that may create schemas can make it."""
+    sql(SHOP)
+    schema = sa.make_url(tracked).username
+    sql(f"CREATE SCHEMA {schema}; {PLANTED.format(schema=schema)}")
+    tables = [dj.TrackedTable("shop.customer", shows=["name"]), dj.TrackedTable('shop."Order"')]
+    script = tracking.script(tracking.engine_named("postgres"), tables, "5s")
+    assert script.count("BEGIN;") == script.count("SET LOCAL search_path = pg_catalog, pg_temp;") == 4
+    for statement in script.replace("\\set ON_ERROR_STOP on\n", "").split(";\n"):
+        sql(statement)
+    assert cli(tracked, "tracked").count("\n") == 2
+    engine = sa.create_engine(tracked)
+    with engine.begin() as conn:
+        operations = Operations(MigrationContext.configure(conn))
+        operations.untrack_table("shop.customer")
+        operations.track_table("shop.customer", shows=["name"])
+    engine.dispose()
+    assert cli(tracked, "tracked").count("\n") == 2

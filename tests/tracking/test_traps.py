@@ -498,3 +498,44 @@ def test_a_table_of_a_less_trusted_owner_needs_trust(tracked: str, sql: Sql) -> 
             journal.untrack("app.a")
     finally:
         sql("DROP TABLE app.a; DROP ROLE trackedowner")
+
+
+@pytest.mark.acceptance("75")
+def test_a_shown_column_that_is_renamed_stays_shown_whatever_is_renewed_first(tracked: str, sql: Sql) -> None:
+    sql("CREATE SCHEMA app; CREATE TABLE app.b (id int PRIMARY KEY, name text)")
+    sql("CREATE TABLE app.a (id int PRIMARY KEY, b int REFERENCES app.b)")
+    track(sql, "a", "b", shows={"b": ["name"]})
+    sql("INSERT INTO app.b VALUES (1, 'x'); INSERT INTO app.a VALUES (1, 1)")
+    sql("ALTER TABLE app.b RENAME COLUMN name TO full_name")
+    for table in ("a", "b"):
+        sql("SELECT dms.renew_tracking(%s)", f"app.{table}")
+        fill(sql, table)
+    last = stamp(sql)
+    sql("UPDATE app.b SET full_name = 'y'")
+    with dj.connect(tracked) as journal:
+        assert [one.shows for one in journal.tracked() if one.table == "app.b"] == [("full_name", "id")]
+        assert len(list(journal.changes(dj.ResourceKey("App", "a", "1"), dj.Window(min=last + 1)))) == 1
+    assert clean(tracked)
+
+
+@pytest.mark.acceptance("71", "92")
+def test_virtual_columns_change_with_what_they_are_computed_from(tracked: str, sql: Sql) -> None:
+    if int(sql("SHOW server_version_num")[0][0]) < 180000:
+        pytest.skip("virtual columns come with PostgreSQL 18")
+    sql("CREATE SCHEMA app; CREATE TABLE app.a (id int PRIMARY KEY, x int, v int GENERATED ALWAYS AS (x * 2) VIRTUAL)")
+    for given in ({"shows": {"a": ["v"]}}, {"columns": ["v"]}):
+        with pytest.raises(psycopg.Error, match=r"column v of table app\.a is generated and virtual"):
+            track(sql, "a", **given)
+    track(sql, "a", bodies=True)
+    sql("INSERT INTO app.a VALUES (1, 1)")
+    last = stamp(sql)
+    sql("UPDATE app.a SET x = x")
+    assert stamp(sql) == last
+    sql("UPDATE app.a SET x = 2")
+    assert stamp(sql) == last + 1
+    assert sql("SELECT DocumentJson ->> 'v' FROM dms.DocumentCache") == [("4",)]
+    sql("ALTER TABLE app.a ADD COLUMN w int GENERATED ALWAYS AS (x + 1)")
+    sql("SELECT dms.renew_tracking('app.a')")
+    fill(sql, "a")
+    sql("UPDATE app.a SET x = 3")
+    assert clean(tracked)

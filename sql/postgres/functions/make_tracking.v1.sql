@@ -1,11 +1,15 @@
 -- sql/postgres/functions/make_tracking.v1.sql: makes what tracking a table is made of (tracking_of.v1.sql) as it should be now; nothing is touched
--- that is so already, since a trigger that is made waits for every writer of its table.
+-- that is so already, since a trigger that is made waits for every writer of its table. A column of `shows` or `columns` that has another name now is
+-- found by its number, also where a table that refers to this one is renewed first; not in a restored database, whose columns may have other numbers.
 CREATE FUNCTION dms.make_tracking(tracked_id smallint) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET row_security = off AS $$
 DECLARE
     object record;
     found  text;
 BEGIN
+    UPDATE dms.TrackedTable AS t
+    SET ShownColumns = dms.renamed_columns(t.ShownColumns, t.AllColumns, t.RelationId), WatchedColumns = dms.renamed_columns(t.WatchedColumns, t.AllColumns, t.RelationId)
+    WHERE t.TrackedTableId = tracked_id AND t.RelationId = dms.tracked_relation(tracked_id);
     PERFORM dms.check_trusted(dms.tracked_relation(tracked_id), t.TrustedRoles) FROM dms.TrackedTable AS t WHERE t.TrackedTableId = tracked_id;
     FOR object IN
         SELECT t.tgname, format('%I.%I', n.nspname, c.relname) AS target
@@ -38,7 +42,10 @@ BEGIN
         Properties = CASE WHEN cardinality(t.Properties) = (SELECT count(*) FROM dms.tracked_key(tracked_id)) THEN t.Properties
                           ELSE ARRAY(SELECT k.name FROM dms.tracked_key(tracked_id) AS k ORDER BY k.place) END
     FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
-    WHERE t.TrackedTableId = tracked_id AND c.oid = dms.tracked_relation(tracked_id);
+    WHERE t.TrackedTableId = tracked_id AND c.oid = dms.tracked_relation(tracked_id)
+      AND NOT EXISTS (  -- of a restored database: renew_tracking refuses, until the table is tracked by the names of today
+          SELECT FROM unnest(t.ShownColumns || t.WatchedColumns) AS w (name)
+          WHERE NOT EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = c.oid AND a.attname = w.name AND a.attnum > 0 AND NOT a.attisdropped));
 END $$;
 REVOKE EXECUTE ON FUNCTION dms.make_tracking(smallint) FROM PUBLIC;
 -- drop: DROP FUNCTION dms.make_tracking(smallint);

@@ -31,6 +31,12 @@ BEGIN
             USING ERRCODE = 'DJ004', HINT = 'Its columns are ' || (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum) FROM pg_attribute AS a
                                                                    WHERE a.attrelid = relation AND a.attnum > 0 AND NOT a.attisdropped) || '.';
     END IF;
+    SELECT c INTO wrong FROM unnest(shows || columns) AS c
+    WHERE EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = relation AND a.attname = c AND a.attgenerated = 'v' AND NOT a.attisdropped) LIMIT 1;
+    IF wrong IS NOT NULL THEN
+        RAISE EXCEPTION 'column % of table % is generated and virtual: no trigger is told its values', quote_ident(wrong), found.name
+            USING ERRCODE = 'DJ004', HINT = 'Name the columns that it is computed from.';
+    END IF;
     project := coalesce(project, found.nspname);
     resource := coalesce(resource, found.relname);
     INSERT INTO dms.ResourceKey (ProjectName, ResourceName, ResourceVersion) VALUES (project, resource, version) ON CONFLICT DO NOTHING;

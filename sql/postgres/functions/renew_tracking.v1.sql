@@ -1,5 +1,5 @@
 -- sql/postgres/functions/renew_tracking.v1.sql: takes in what has changed about a tracked table: columns, its name, its partitions, foreign keys, and
--- what was dropped or disabled. A column of `shows` or `columns` that has another name now is found by its number. Rows that came meanwhile past the triggers are
+-- what was dropped or disabled. Rows that came meanwhile past the triggers are
 -- taken in by the fill that follows (fill_tracked).
 -- unseen: rows may have changed past the triggers, so the fill stamps every document. It also does where a trigger was missing or off.
 -- trust: the roles whose code can run with the installing role's rights now are trusted, besides those that track was told of (check_trusted.v1.sql).
@@ -26,10 +26,6 @@ BEGIN
         RAISE EXCEPTION 'column % of table % is gone or has another name since the database was restored: which one it is now cannot be told', quote_ident(lost), table_name
             USING ERRCODE = 'DJ004', HINT = 'Run dmsjournal untrack --keep-documents, then dmsjournal track with --shows and --columns as the columns are called now.';
     END IF;
-    UPDATE dms.TrackedTable AS t
-    SET ShownColumns = dms.renamed_columns(t.ShownColumns, t.AllColumns, dms.tracked_relation(tracked_id)),
-        WatchedColumns = dms.renamed_columns(t.WatchedColumns, t.AllColumns, dms.tracked_relation(tracked_id))
-    WHERE t.TrackedTableId = tracked_id;
     IF trust THEN
         UPDATE dms.TrackedTable AS t
         SET TrustedRoles = ARRAY(SELECT unnest(t.TrustedRoles) UNION SELECT o.role FROM dms.tracked_owners(dms.tracked_relation(tracked_id)) AS o ORDER BY 1)

@@ -32,6 +32,7 @@ SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off S
     ensure   text;
     late     text;  -- whether r refers to a row that is not there yet
     arrive   text;
+    stays    text;  -- the edges of what refers to rows that go
     keep     text := '';
     cells    text;
     is_late  boolean;  -- the key is deferrable: two rows may have one for a while
@@ -264,7 +265,7 @@ DECLARE
 BEGIN
     IF NOT EXISTS (SELECT FROM inserted) THEN
         RETURN NULL;
-    END IF;
+    END IF;%10$s
     WITH wanted AS MATERIALIZED (
         SELECT %9$s k.key, d.DocumentId
         FROM inserted AS %2$s
@@ -286,7 +287,11 @@ BEGIN
     END IF;', tracked.ResourceKeyId, alias, key_r, tracked_id, equal_t, dms.tracked_document(tracked_id, 'k.key'),
         CASE WHEN keep || arrive = '' THEN '' ELSE ' RETURNING DocumentId' END,
         CASE WHEN keep || arrive = '' THEN 'NULL' ELSE '(SELECT array_agg(m.DocumentId) FROM made AS m)' END,
-        CASE WHEN is_late THEN 'DISTINCT' ELSE '' END)
+        CASE WHEN is_late THEN 'DISTINCT' ELSE '' END, CASE WHEN is_late THEN '' ELSE format('
+    IF EXISTS (SELECT FROM dms.TrackedRekey WHERE TrackedTableId = %1$s) THEN  -- a row that has left its key in this statement takes its document along
+        UPDATE dms.Document AS d SET KeyValues = w.KeyValues, ContentVersion = NULL, IdentityVersion = NULL
+        FROM dms.TrackedRekey AS w WHERE w.TrackedTableId = %1$s AND d.DocumentId = w.DocumentId AND d.KeyValues <> w.KeyValues;
+    END IF;', tracked_id) END)
     || CASE WHEN link IS NULL THEN '' ELSE format('
     WITH link AS MATERIALIZED (
         SELECT p.DocumentId AS parent, l.child, l.is_identity
@@ -335,18 +340,23 @@ BEGIN
     END IF;
     INSERT INTO dms.TrackedRekey (TrackedTableId, DocumentId, OldKeyValues, KeyValues, IsRelinked)
     SELECT %3$s, d.DocumentId, old_key, new_key, %5$s FROM (%4$s) AS d
-    ON CONFLICT (TrackedTableId, DocumentId) DO NOTHING;
+    ON CONFLICT (TrackedTableId, DocumentId) %6$s;
     IF NOT FOUND AND EXISTS (SELECT FROM dms.TrackedTable WHERE TrackedTableId = %3$s AND FilledAt IS NOT NULL) THEN
         UPDATE dms.TrackedRekey SET KeyValues = new_key WHERE TrackedTableId = %3$s AND KeyValues = old_key;  -- a row that changes twice
     END IF;
     RETURN NULL;
 END ', dms.tracked_key_json(tracked_id, 'OLD'), dms.tracked_key_json(tracked_id, 'NEW'), tracked_id, dms.tracked_document(tracked_id, 'old_key'),
-        CASE WHEN links = '{}' THEN 'false' ELSE format('record_image_ne(ROW(%s), ROW(%s))', dms.columns_of(links, 'OLD'), dms.columns_of(links, 'NEW')) END);
+        CASE WHEN links = '{}' THEN 'false' ELSE format('record_image_ne(ROW(%s), ROW(%s))', dms.columns_of(links, 'OLD'), dms.columns_of(links, 'NEW')) END,
+        CASE WHEN is_late THEN 'DO NOTHING'
+             ELSE 'DO UPDATE SET KeyValues = excluded.KeyValues, IsRelinked = TrackedRekey.IsRelinked OR excluded.IsRelinked' END);
     statement := format('CREATE OR REPLACE FUNCTION dms.%I() RETURNS trigger %s AS %L', name, settings, source);
     RETURN NEXT;
 
     name := format('tracked_%s_update', tracked_id);
-    watched := CASE WHEN tracked.WatchedColumns IS NULL THEN alias || '.*'
+    watched := CASE WHEN tracked.WatchedColumns IS NULL AND NOT EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = root AND a.attgenerated = 'v') THEN alias || '.*'
+        WHEN tracked.WatchedColumns IS NULL THEN  -- a transition table has no virtual columns, which change with the columns that they are computed from
+            dms.columns_of(ARRAY(SELECT a.attname FROM pg_attribute AS a
+                                 WHERE a.attrelid = root AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated <> 'v' ORDER BY a.attnum), alias)
         ELSE dms.columns_of(ARRAY(SELECT DISTINCT c FROM unnest(shown || links || tracked.WatchedColumns) AS c ORDER BY c), alias) END;
     cells := format('%s, ROW(%s) AS "dmsjournal watched", ROW(%s) AS "dmsjournal shown"%s%s', dms.columns_of(keys, alias), watched, dms.columns_of(shown, alias),
         CASE WHEN links = '{}' THEN '' ELSE format(', ROW(%s) AS "dmsjournal linked"', dms.columns_of(links, alias)) END,
@@ -355,7 +365,7 @@ END ', dms.tracked_key_json(tracked_id, 'OLD'), dms.tracked_key_json(tracked_id,
 DECLARE
     rekeyed bigint[]; keys jsonb[]; old_keys jsonb[]; relinked bigint[];
     touched bigint[]; renamed bigint[]; changed bigint[]; moved bigint[]; referred bigint[];
-    missing bigint; gone bigint;
+    missing bigint; gone bigint; doubles bigint[]; heirs bigint[]; rowless bigint[];
 BEGIN
     IF NOT EXISTS (SELECT FROM inserted) THEN
         RETURN NULL;
@@ -368,7 +378,7 @@ BEGIN
                array_agg(t.DocumentId ORDER BY t.DocumentId) FILTER (WHERE t.IsRelinked), array_agg(t.OldKeyValues)
         INTO rekeyed, keys, relinked, old_keys FROM taken AS t;
         UPDATE dms.Document AS d SET KeyValues = w.key, ContentVersion = NULL, IdentityVersion = NULL
-        FROM unnest(rekeyed, keys) AS w (id, key) WHERE d.DocumentId = w.id;
+        FROM unnest(rekeyed, keys) AS w (id, key) WHERE d.DocumentId = w.id;%16$s
     END IF;
     WITH pair AS MATERIALIZED (
         SELECT %2$s, %3$s
@@ -400,7 +410,7 @@ BEGIN
         LEFT JOIN LATERAL (SELECT true AS is_there FROM dms.tracked_%1$s AS r WHERE %12$s LIMIT 1) AS r ON true
         CROSS JOIN LATERAL (%10$s) AS d
         WHERE r.is_there IS NULL;
-        IF cardinality(touched) = 1 AND missing = 1 THEN
+        IF cardinality(touched) = 1 AND missing = 1 AND %17$s THEN
             UPDATE dms.Document SET KeyValues = w.key, ContentVersion = NULL, IdentityVersion = NULL
             FROM (SELECT k.key
                   FROM inserted AS %5$s
@@ -440,7 +450,8 @@ BEGIN
     %14$s
     RETURN NULL;
 END ', tracked_id, dms.columns_of(keys, 's'),
-        (SELECT string_agg(format('(array_agg(s.%1$I) FILTER (WHERE s."dmsjournal new"))[1] *<> (array_agg(s.%1$I) FILTER (WHERE NOT s."dmsjournal new"))[1] AS %1$I', c), ',
+        (SELECT string_agg(format('%2$s[1] *<> %3$s[1] OR (count(*) > 2 AND (%2$s[cardinality(%2$s)] *<> %3$s[1] OR %2$s[cardinality(%2$s)] *<> %3$s[cardinality(%3$s)])) AS %1$I',
+                c, format('(array_agg(s.%I) FILTER (WHERE s."dmsjournal new"))', c), format('(array_agg(s.%I) FILTER (WHERE NOT s."dmsjournal new"))', c)), ',
                ' ORDER BY c)
          FROM unnest(ARRAY['dmsjournal watched', 'dmsjournal shown'] || CASE WHEN links <> '{}' THEN ARRAY['dmsjournal linked'] END
                      || CASE WHEN referred <> '{}' THEN ARRAY['dmsjournal referred'] END) AS c),
@@ -459,14 +470,52 @@ END ', tracked_id, dms.columns_of(keys, 's'),
         relinked := relinked || rekeyed || touched;
         renamed := ARRAY(SELECT unnest(renamed || touched) EXCEPT SELECT unnest(rekeyed) ORDER BY 1);
         changed := ARRAY(SELECT unnest(changed) EXCEPT SELECT unnest(touched) ORDER BY 1);', tracked_id,
-            replace(dms.tracked_document(tracked_id, 'w.key'), ' LIMIT 1', ' OFFSET 0')) ELSE '' END);
+            replace(dms.tracked_document(tracked_id, 'w.key'), ' LIMIT 1', ' OFFSET 0')) ELSE '' END,
+        CASE WHEN is_late THEN '' ELSE format('
+        -- What ran before this trigger may have made a document for a row under its new key, and a row that went from the key has left its own: both
+        -- give way to the document that comes with the row.
+        SELECT array_agg(f.DocumentId), array_agg(w.id) INTO doubles, heirs
+        FROM unnest(rekeyed, keys) AS w (id, key) CROSS JOIN LATERAL (%1$s) AS f
+        WHERE f.DocumentId <> ALL (rekeyed);
+        IF doubles IS NOT NULL THEN
+            INSERT INTO dms.ReferenceEdge (ParentDocumentId, ChildDocumentId, IsIdentityComponent)
+            SELECT e.ParentDocumentId, w.heir, bool_or(e.IsIdentityComponent)
+            FROM unnest(doubles, heirs) AS w (id, heir)
+            CROSS JOIN LATERAL (SELECT ParentDocumentId, IsIdentityComponent FROM dms.ReferenceEdge WHERE ChildDocumentId = w.id OFFSET 0) AS e
+            GROUP BY e.ParentDocumentId, w.heir
+            ON CONFLICT (ParentDocumentId, ChildDocumentId) DO NOTHING;
+            PERFORM dms.tracked_%2$s_remove(doubles);
+        END IF;
+        -- A row whose key was changed once more, or that was deleted, before this trigger ran.
+        SELECT array_agg(d.id) INTO rowless
+        FROM unnest(rekeyed, keys) AS d (id, KeyValues)
+        LEFT JOIN LATERAL (SELECT true AS is_there FROM dms.tracked_%2$s AS r WHERE %3$s LIMIT 1) AS r ON true
+        WHERE r.is_there IS NULL;
+        IF rowless IS NOT NULL THEN
+            PERFORM dms.tracked_%2$s_remove(rowless);
+            rekeyed := nullif(ARRAY(SELECT unnest(rekeyed) EXCEPT SELECT unnest(rowless) ORDER BY 1), ''{}'');
+            relinked := nullif(ARRAY(SELECT unnest(relinked) EXCEPT SELECT unnest(rowless) ORDER BY 1), ''{}'');
+        END IF;', replace(dms.tracked_document(tracked_id, 'w.key'), ' LIMIT 1', ' OFFSET 0'), tracked_id, typed) END,
+        CASE WHEN EXISTS (SELECT FROM pg_class AS c WHERE c.oid = root AND c.relkind = 'p') OR EXISTS (SELECT FROM pg_inherits AS h WHERE h.inhparent = root)
+             THEN 'true' ELSE 'false' END);
     statement := format('CREATE OR REPLACE FUNCTION dms.%I() RETURNS trigger %s AS %L', name, settings, source);
     RETURN NEXT;
 
+    -- Without an action of its foreign key, what refers to a row that goes stays where another row has come with the same values.
+    SELECT string_agg(format('
+        left_over := ARRAY(SELECT d.DocumentId FROM dms.Document AS d WHERE d.DocumentId = ANY (held) AND d.ResourceKeyId = %2$s ORDER BY 1);
+        IF left_over <> ''{}'' THEN
+            PERFORM dms.tracked_%1$s_edges(left_over);
+        END IF;', f.parent_id, t.ResourceKeyId), '' ORDER BY f.parent_id)
+    INTO stays
+    FROM (SELECT DISTINCT f.parent_id FROM dms.tracked_references() AS f JOIN pg_constraint AS con ON con.oid = f.constraint_id
+          WHERE f.child_id = tracked_id AND con.confdeltype = 'a') AS f
+    JOIN dms.TrackedTable AS t ON t.TrackedTableId = f.parent_id;
+    stays := coalesce(stays, '');
     name := format('tracked_%s_delete', tracked_id);
     source := format('
 DECLARE
-    gone bigint[]; touched bigint[];
+    gone bigint[]; touched bigint[]; held bigint[]; left_over bigint[];
 BEGIN
     IF NOT EXISTS (SELECT FROM deleted) THEN
         RETURN NULL;
@@ -482,11 +531,14 @@ BEGIN
         PERFORM dms.tracked_%4$s_edges(touched);
         %6$s
     END IF;
-    IF gone IS NOT NULL THEN
-        PERFORM dms.tracked_%4$s_remove(gone);
+    IF gone IS NOT NULL THEN%7$s
+        PERFORM dms.tracked_%4$s_remove(gone);%8$s
     END IF;
     RETURN NULL;
-END ', alias, key_t, dms.tracked_document(tracked_id, 'k.key'), tracked_id, equal_t, keep);
+END ', alias, key_t, dms.tracked_document(tracked_id, 'k.key'), tracked_id, equal_t, keep, CASE WHEN stays = '' THEN '' ELSE '
+        held := ARRAY(
+            SELECT DISTINCT e.ParentDocumentId FROM unnest(gone) AS w (id)
+            CROSS JOIN LATERAL (SELECT ParentDocumentId FROM dms.ReferenceEdge WHERE ChildDocumentId = w.id OFFSET 0) AS e);' END, stays);
     statement := format('CREATE OR REPLACE FUNCTION dms.%I() RETURNS trigger %s AS %L', name, settings, source);
     RETURN NEXT;
 

@@ -7,6 +7,9 @@ BEGIN
     SET ROWCOUNT 0;  -- the caller's; it is the caller's again on return
     DECLARE @relation int = dms.tracked_relation(@tracked_id), @place int = 0, @statement nvarchar(max), @before nvarchar(max);
     DECLARE @object TABLE (place int NOT NULL PRIMARY KEY, is_right bit NOT NULL, before nvarchar(max) NOT NULL, statement nvarchar(max) NOT NULL);
+    -- A column that has another name now is found by its number, also where a table that refers to this one is renewed first.
+    UPDATE t SET ShownColumns = dms.renamed_columns(t.ShownColumns, t.AllColumns, @relation), WatchedColumns = dms.renamed_columns(t.WatchedColumns, t.AllColumns, @relation)
+    FROM dms.TrackedTable AS t WHERE t.TrackedTableId = @tracked_id AND t.RelationId = @relation;
     INSERT INTO @object (place, is_right, before, statement)
     SELECT o.place, CASE WHEN made.definition COLLATE Latin1_General_100_BIN2 = o.statement COLLATE Latin1_General_100_BIN2 AND COALESCE(made.is_disabled, 0) = 0 THEN 1 ELSE 0 END,
            CONCAT(N'DROP ', UPPER(o.kind COLLATE Latin1_General_100_BIN2), N' IF EXISTS ', CASE WHEN o.kind = N'trigger' THEN QUOTENAME(OBJECT_SCHEMA_NAME(@relation)) ELSE N'dms' END, N'.', o.name, N';'), o.statement

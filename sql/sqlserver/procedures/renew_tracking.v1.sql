@@ -39,8 +39,6 @@ EXEC dms.renew_tracking @table_name, @unseen, @trust;');
         THROW 50010, @message, 1;
     END;
     EXEC dms.check_trackable @relation, @key;
-    UPDATE t SET ShownColumns = dms.renamed_columns(t.ShownColumns, t.AllColumns, @relation), WatchedColumns = dms.renamed_columns(t.WatchedColumns, t.AllColumns, @relation)
-    FROM dms.TrackedTable AS t WHERE t.TrackedTableId = @tracked_id;
     SELECT @is_seen = CASE WHEN COUNT(*) = 3 THEN 1 ELSE 0 END
     FROM sys.triggers AS g INNER JOIN sys.sql_modules AS m ON m.object_id = g.object_id
     WHERE g.parent_id = @relation AND g.is_disabled = 0
