@@ -539,3 +539,52 @@ def test_virtual_columns_change_with_what_they_are_computed_from(tracked: str, s
     fill(sql, "a")
     sql("UPDATE app.a SET x = 3")
     assert clean(tracked)
+
+
+@pytest.mark.acceptance("71")
+def test_the_owner_of_a_partitioned_table_makes_and_attaches_partitions(tracked: str, sql: Sql) -> None:
+    """Who makes one needs the right to run the trigger function that comes with it."""
+    owner = f"owner_{sql('SELECT current_database()')[0][0]}"
+    sql(f"CREATE ROLE {owner}; CREATE SCHEMA app; GRANT ALL ON SCHEMA app TO {owner}")
+    sql("CREATE TABLE app.a (id int PRIMARY KEY) PARTITION BY RANGE (id)")
+    sql("CREATE TABLE app.a1 PARTITION OF app.a FOR VALUES FROM (0) TO (10)")
+    sql(f"ALTER TABLE app.a OWNER TO {owner}; ALTER TABLE app.a1 OWNER TO {owner}")
+    try:
+        track(sql, "a", trust=True)
+        sql(f"SET ROLE {owner}")
+        sql(
+            "CREATE TABLE app.a2 PARTITION OF app.a FOR VALUES FROM (10) TO (20); CREATE TABLE app.a3 (id int NOT NULL PRIMARY KEY)"
+        )
+        sql("ALTER TABLE app.a ATTACH PARTITION app.a3 FOR VALUES FROM (20) TO (30)")
+        sql("INSERT INTO app.a VALUES (1), (11), (21); UPDATE app.a SET id = id + 1")
+        sql("RESET ROLE")
+        assert documents(sql, "a").keys() == {'{"id": 2}', '{"id": 12}', '{"id": 22}'}
+    finally:
+        sql(f"RESET ROLE; DROP OWNED BY {owner} CASCADE; DROP ROLE {owner}")
+
+
+@pytest.mark.acceptance("75")
+def test_a_table_that_is_dropped_with_its_view_is_untracked_and_its_neighbours_go_on(tracked: str, sql: Sql) -> None:
+    sql("CREATE SCHEMA app; CREATE TABLE app.a (id int PRIMARY KEY)")
+    sql("CREATE TABLE app.b (id int PRIMARY KEY, a int REFERENCES app.a)")
+    track(sql, "a", "b")
+    sql("INSERT INTO app.a VALUES (1); INSERT INTO app.b VALUES (1, 1)")
+    sql("DROP TABLE app.a CASCADE")
+    with pytest.raises(psycopg.errors.UndefinedTable, match=r"dms\.tracked_1"):
+        sql("INSERT INTO app.b VALUES (2, NULL)")
+    sql("SELECT dms.untrack('app.a')")
+    sql("INSERT INTO app.b VALUES (2, NULL)")
+    assert (documents(sql, "a"), edges(sql)) == ({}, set())
+    assert clean(tracked)
+
+
+@pytest.mark.acceptance("70")
+@pytest.mark.parametrize(("key_first", "other"), [("aa", "zz"), ("zz", "aa")])
+def test_a_row_that_refers_twice_to_another_refers_by_its_key(tracked: str, sql: Sql, key_first: str, other: str) -> None:
+    """Whatever the foreign keys are called."""
+    sql("CREATE SCHEMA app; CREATE TABLE app.a (id int PRIMARY KEY)")
+    by_key, by_other = f"CONSTRAINT {key_first} REFERENCES app.a", f"CONSTRAINT {other} REFERENCES app.a"
+    sql(f"CREATE TABLE app.b (id int PRIMARY KEY {by_key}, a int {by_other})")
+    track(sql, "a", "b")
+    sql("INSERT INTO app.a VALUES (1); INSERT INTO app.b VALUES (1, 1)")
+    assert sql("SELECT IsIdentityComponent FROM dms.ReferenceEdge") == [(True,)]

@@ -6,6 +6,8 @@ LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET row_security = off AS
 DECLARE
     object record;
     found  text;
+    owner  name := (SELECT pg_get_userbyid(c.relowner) FROM pg_class AS c
+                    WHERE c.oid = dms.tracked_relation(tracked_id) AND c.relkind = 'p' AND pg_get_userbyid(c.relowner) <> current_user);
 BEGIN
     UPDATE dms.TrackedTable AS t
     SET ShownColumns = dms.renamed_columns(t.ShownColumns, t.AllColumns, t.RelationId), WatchedColumns = dms.renamed_columns(t.WatchedColumns, t.AllColumns, t.RelationId)
@@ -32,6 +34,10 @@ BEGIN
             FOR found IN SELECT p.oid::regprocedure::text FROM pg_proc AS p WHERE p.pronamespace = 'dms'::regnamespace AND p.proname = object.name LOOP
                 EXECUTE format('REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC', found);
                 EXECUTE format('COMMENT ON FUNCTION %s IS ''dmsjournal: of a tracked table''', found);
+                -- A partition comes with a copy of the row's trigger, which takes the right of the role that makes the partition.
+                IF object.name = format('tracked_%s_rekey', tracked_id) AND owner IS NOT NULL THEN
+                    EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %I', found, owner);
+                END IF;
             END LOOP;
         ELSIF dms.tracked_state(object.kind, object.name, object.relation, object.type, object.source) <> 'ok' THEN
             EXECUTE object.statement;

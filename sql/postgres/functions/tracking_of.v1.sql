@@ -303,7 +303,7 @@ BEGIN
             %6$s) AS l
     ), made AS (
         INSERT INTO dms.ReferenceEdge (ParentDocumentId, ChildDocumentId, IsIdentityComponent)
-        SELECT l.parent, l.child, l.is_identity FROM link AS l WHERE l.child IS NOT NULL
+        SELECT l.parent, l.child, bool_or(l.is_identity) FROM link AS l WHERE l.child IS NOT NULL GROUP BY l.parent, l.child
         ON CONFLICT (ParentDocumentId, ChildDocumentId) DO NOTHING
     )
     SELECT array_agg(DISTINCT l.parent) INTO orphans FROM link AS l WHERE l.child IS NULL;
