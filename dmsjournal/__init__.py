@@ -4,6 +4,7 @@ from dmsjournal.database.fingerprints import Fingerprint
 from dmsjournal.errors import (
     AdoptionRefused,
     AdoptionStopped,
+    BodyDoesNotFit,
     CheckpointExpired,
     CommitUnknown,
     DatabaseRefused,
@@ -80,6 +81,7 @@ __all__ = [
     "AsyncFeedIterator",
     "AtTime",
     "Beginning",
+    "BodyDoesNotFit",
     "Change",
     "ChangePage",
     "ChangeVersions",

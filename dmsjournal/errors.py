@@ -238,6 +238,25 @@ class UnreadableEvent(JournalError):
         )
 
 
+class BodyDoesNotFit(JournalError):
+    """A document's body does not fit the columns, or the VARIANT, of a table that bodies are extracted into.
+
+    `field` is its path in the body, `found` the kind of value there, in words that show none, `reason` why that does not fit.
+    """
+
+    def __init__(self, document_id: int, document_uuid: str, resource: str, field: str, found: str, reason: str) -> None:
+        super().__init__(document_id, document_uuid, resource, field, found, reason)
+        self.document_id, self.document_uuid, self.resource = document_id, document_uuid, resource
+        self.field, self.found, self.reason = field, found, reason
+
+    def __str__(self) -> str:
+        return (
+            f"{self.field} of document {self.document_id} ({self.document_uuid}) of {self.resource} is {self.found}, and "
+            f"{self.reason}; nothing was written: change the document, or begin a new table with other types (--body-schema) "
+            "or with --body json"
+        )
+
+
 class ServiceRefused(JournalError):
     """The HTTP service refused a request for a reason that is none of the others, or something else answered in its place.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -22,12 +22,17 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
 from dmsjournal.errors import Unavailable
+from dmsjournal.spark import body_types
+from dmsjournal.spark.bodies import VARIANT_TYPE
 from dmsjournal.spark.parquet import UNIQUE
 from dmsjournal.spark.stores import Store
 
+Convert = Callable[[pa.ChunkedArray], pa.Array]
+
 _GROUP = 32 * 2**20  # bytes in memory that become one row group
 _HELD = 4 * _GROUP  # bytes in memory in all, of a task that writes several files
-_SETTINGS = {"spark.sql.execution.arrow.maxRecordsPerBatch": "4096", "spark.sql.adaptive.enabled": "true"}
+BATCHES = {"spark.sql.execution.arrow.maxRecordsPerBatch": "4096"}  # bodies may be long
+_SETTINGS = BATCHES | {"spark.sql.adaptive.enabled": "true"}
 _LEAST, _LOT = 8 * 2**20, 128 * 2**20  # bytes of files that one task reads, about
 _ROWS = 8_192  # of a batch that is read
 _TOLD = pa.schema([("told", pa.string())])
@@ -76,29 +81,38 @@ def write(
     kind: str | None,
     size: int,
     folders: Callable[[str], str] | None = None,
+    convert: Mapping[str, Convert] | None = None,
 ) -> list[DataFile]:
     """Writes the rows of a frame, each file with rows of one value of the column `by`, or with any; of about `size` bytes.
 
     `kind`: the column by whose values the rows are counted. `folders`: into which folder of the store a value's files go; they keep
-    the column then, which is none of partitions. Raises Unavailable where this process does not find the files.
+    the column then, which is none of partitions. `convert`: what makes a column of one that Spark has in another form. Raises
+    Unavailable where this process does not find the files.
     """
     spark = frame.sparkSession
     # Where a frame asks Spark to balance its tasks, each gets about a file; its rows are larger there than in Parquet.
     settings = _SETTINGS | {"spark.sql.adaptive.advisoryPartitionSizeInBytes": str(2 * size)}
-    before = {name: spark.conf.get(name, None) for name in settings}
     if store.folder is not None:
         store.folder.mkdir(parents=True, exist_ok=True)
-    task = _WriteTask(store, schema, by, kind, size, folders)
-    try:
-        for name, value in settings.items():
-            spark.conf.set(name, value)
+    task = _WriteTask(store, schema, by, kind, size, folders, convert or {})
+    with configured(spark, settings):
         told = [row.told for row in frame.select(*schema.names).mapInArrow(task, "told string").collect()]
-    finally:
-        for name, had in before.items():
-            spark.conf.unset(name) if had is None else spark.conf.set(name, had)
     files = [DataFile(**json.loads(each)) for each in told]
     _refuse_unseen(store, files)
     return files
+
+
+@contextmanager
+def configured(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+    """Within it a session has these settings."""
+    before = {name: spark.conf.get(name, None) for name in settings}
+    try:
+        for name, value in settings.items():
+            spark.conf.set(name, value)
+        yield
+    finally:
+        for name, had in before.items():
+            spark.conf.unset(name) if had is None else spark.conf.set(name, had)
 
 
 def read(
@@ -204,9 +218,17 @@ class _WriteTask:
     """What a task does with its rows, as _ReadTask."""
 
     def __init__(
-        self, store: Store, schema: pa.Schema, by: str | None, kind: str | None, size: int, folders: Callable[[str], str] | None
+        self,
+        store: Store,
+        schema: pa.Schema,
+        by: str | None,
+        kind: str | None,
+        size: int,
+        folders: Callable[[str], str] | None,
+        convert: Mapping[str, Convert],
     ) -> None:
         self._store, self._schema, self._by, self._kind, self._size, self._folders = store, schema, by, kind, size, folders
+        self._convert = convert
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         open_files: dict[str | None, _File] = {}
@@ -242,7 +264,10 @@ class _WriteTask:
 
     def _parts(self, batch: pa.RecordBatch) -> Iterator[tuple[str | None, pa.Table]]:
         """The rows of a batch by their value of the column of partitions."""
-        rows = pa.Table.from_batches([batch]).select(self._schema.names).cast(self._schema)
+        rows = pa.Table.from_batches([batch]).select(self._schema.names)
+        for name, convert in self._convert.items():
+            rows = rows.set_column(rows.schema.get_field_index(name), name, convert(rows[name]))
+        rows = rows.cast(self._schema)
         if self._by is None:
             yield None, rows
             return
@@ -259,7 +284,7 @@ class _File:
         self._there, self._partition, self._kind = there, partition, kind
         self.path = f"{folder}part-{uuid4()}.zstd.parquet"
         self._stream = there.open_output_stream(self.path)
-        repeated = [name for name in schema.names if name not in UNIQUE]
+        repeated = [path for field in schema for path in _repeated(field)]
         self._writer = pq.ParquetWriter(self._stream, schema, compression="zstd", use_dictionary=repeated)
         self._lots: list[pa.Table] = []
         self.held, self.rows = 0, 0
@@ -315,10 +340,16 @@ class _File:
         }
 
 
+def _repeated(field: pa.Field) -> Iterator[str]:
+    """The leaves of a column, by their paths in Parquet, whose values may repeat."""
+    if field.name not in UNIQUE or (pa.types.is_struct(field.type) and field.type != VARIANT_TYPE):
+        yield from body_types.leaves(field.name, field.type)
+
+
 def _statistics(metadata: Any) -> dict[str, Any]:
     """Delta's statistics of a file, by which readers pass over it, of the columns that are short."""
     found: dict[str, Any] = {"numRecords": metadata.num_rows, "minValues": {}, "maxValues": {}, "nullCount": {}}
-    names = [metadata.schema.column(number).name for number in range(metadata.num_columns)]
+    names = [metadata.schema.column(number).path for number in range(metadata.num_columns)]  # a field of a struct has a dot
     for number, name in enumerate(names):
         groups = [metadata.row_group(group).column(number).statistics for group in range(metadata.num_row_groups)]
         if name not in _STATISTICS or not groups or any(each is None or not each.has_min_max for each in groups):

@@ -14,6 +14,7 @@ TERMINATED = 143  # 128 + SIGTERM
 _NEEDS_PERSON = (
     errors.AdoptionRefused,
     errors.AdoptionStopped,
+    errors.BodyDoesNotFit,
     errors.CheckpointExpired,
     errors.CommitUnknown,
     errors.DatabaseRefused,
