@@ -65,7 +65,15 @@ def extract(
     resource: Annotated[
         list[str] | None, typer.Option(metavar="RESOURCE", help="This resource only; may be given again.", show_default="all")
     ] = None,
-    body: Annotated[bool | None, typer.Option("--body/--no-body", help="With the documents' bodies.", show_default="with")] = None,
+    body: Annotated[
+        str | None,
+        typer.Option(metavar="FORM", help="Bodies as json, as variant, or as struct: columns in a lake.", show_default="json"),
+    ] = None,
+    no_body: Annotated[bool, typer.Option("--no-body", help="Without the documents' bodies.")] = False,
+    body_schema: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Types of columns, for --body struct.", show_default="found in the documents"),
+    ] = None,
     etag: Annotated[bool | None, typer.Option("--etag/--no-etag", help="With derived etags.", show_default="without")] = None,
     format_: Annotated[
         str, typer.Option("--format", metavar="FORMAT", help="parquet: a folder of runs; delta, iceberg: a table in a lake.")
@@ -110,16 +118,18 @@ def extract(
     repeats = "--every" if interval is not None else "--until-caught-up" if until_caught_up else None
     if repeats is not None and (full or dry_run or min_ is not None or max_ is not None):
         raise typer.BadParameter("it goes on from the last run: leave the window and --dry-run out", param_hint=repeats)
+    if no_body and (body is not None or body_schema is not None):
+        raise typer.BadParameter("it goes neither with --body nor with --body-schema", param_hint="--no-body")
     window = window_of(min_, max_)
     asked = ExtractRequest(full, from_checkpoint, window.min, window.max)
     settings = conf_of(conf)
-    size, lake = sizes.parsed("file_size", file_size), _lake(format_, settings, catalog)
+    size, lake = sizes.parsed("file_size", file_size), _lake(format_, settings, catalog, body_schema)
     chosen = None
     if resource:
         with dj.connect(url) as db:
             chosen = [resource_of(db, name) for name in resource]
     if dry_run:
-        _dry_run(url, output, asked, chosen, events_per_part, lake, json)
+        _dry_run(url, output, asked, chosen, False if no_body else body, events_per_part, lake, json)
         return
     start = cache(_session("dmsjournal extract", url, master, jar, settings))
 
@@ -133,7 +143,7 @@ def extract(
                 start,
                 asked,
                 resources=chosen,
-                body=body,
+                body=False if no_body else body,
                 etag=etag,
                 partition=partition,
                 events_per_part=events_per_part,
@@ -151,7 +161,7 @@ def extract(
         repeated(once, interval, until_caught_up)
 
 
-def _lake(format_: str, conf: dict[str, str], catalog: list[str] | None) -> dict[str, Any] | None:
+def _lake(format_: str, conf: dict[str, str], catalog: list[str] | None, body_schema: str | None) -> dict[str, Any] | None:
     """What names a table in a lake besides its target; None for a folder of runs. Raises InvalidRequest."""
     from dmsjournal.spark.lake_tables import checked_format
 
@@ -159,8 +169,10 @@ def _lake(format_: str, conf: dict[str, str], catalog: list[str] | None) -> dict
     if checked_format(format_, FOLDER) == FOLDER:
         if properties:
             raise dj.InvalidRequest("catalog", sorted(properties), "a folder of runs has none: add `format` iceberg")
+        if body_schema is not None:
+            raise dj.InvalidRequest("body_schema", body_schema, "a folder of runs has no columns of bodies: add `format` delta")
         return None
-    return {"format": format_, "conf": conf, "catalog": properties}
+    return {"format": format_, "conf": conf, "catalog": properties, "body_schema": body_schema}
 
 
 def _extracted(
@@ -209,6 +221,7 @@ def _dry_run(
     output: str,
     asked: "ExtractRequest",
     chosen: list[dj.ResourceKey] | None,
+    body: bool | str | None,
     events_per_part: int | None,
     lake: dict[str, Any] | None,
     json: bool,
@@ -216,11 +229,11 @@ def _dry_run(
     if lake is not None:
         from dmsjournal.spark.lake import preview_of_lake
 
-        plan = preview_of_lake(url, output, asked, **lake, resources=chosen, events_per_part=events_per_part)
+        plan = preview_of_lake(url, output, asked, **lake, resources=chosen, body=body, events_per_part=events_per_part)
     else:
         from dmsjournal.spark.extract import preview
 
-        plan = preview(url, output, asked, resources=chosen, events_per_part=events_per_part)
+        plan = preview(url, output, asked, resources=chosen, body=body, events_per_part=events_per_part)
     if plan is None:
         typer.echo("nothing to do", err=True)
         raise typer.Exit(exit_codes.NOTHING_NEW)

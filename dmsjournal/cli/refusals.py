@@ -32,6 +32,8 @@ def _subject(error: dj.InvalidRequest, options: dict[str, Any], ctx: Any) -> str
     if len(parts) > 1:
         return ", ".join(_name(options[part]) if part in options else part for part in parts)
     for name in (_plain(error.parameter), _plain(error.parameter).removesuffix("s")):
+        if error.value is False and f"no_{name}" in options:  # an option with a value, and a flag for none
+            return _name(options[f"no_{name}"])
         if name in options:
             return _name(options[name], error.value)
     given = [option for option in options.values() if _was_given(option, error.value, ctx)]

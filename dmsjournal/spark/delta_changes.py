@@ -15,7 +15,8 @@ import pyarrow as pa
 
 from dmsjournal.database.fingerprints import Fingerprint
 from dmsjournal.errors import InvalidRequest, UnsupportedCapability
-from dmsjournal.spark.delta_log import DeltaLog
+from dmsjournal.spark import bodies, body_types
+from dmsjournal.spark.delta_log import DeltaLog, variant
 from dmsjournal.spark.fingerprint_numbers import fingerprint_of, numbers_of
 from dmsjournal.spark.lake_files import DataFile, StoredFile
 from dmsjournal.spark.lake_tables import Destination, LakeSettings, LakeState, LakeWindow
@@ -28,6 +29,7 @@ except ImportError as error:
     raise UnsupportedCapability("a Delta table without the package deltalake", "pip install 'dmsjournal[delta]'") from error
 
 MAKER = "dmsjournal extract"
+_NOWHERE = [("resource", "=", "-")]  # a resource's name has slashes
 
 
 def table_of(
@@ -49,6 +51,11 @@ class DeltaChanges:
     def __str__(self) -> str:
         return str(self.store)
 
+    def refuse_form(self, form: str) -> None:
+        """See ChangeTable."""
+        if form == bodies.VARIANT:
+            variant()
+
     def place(self, schema: pa.Schema, settings: LakeSettings) -> Destination:
         """See ChangeTable."""
         return Destination(self.store)
@@ -61,13 +68,22 @@ class DeltaChanges:
         common, told = found
         names = {field.name for field in self._log.table.schema().fields}
         resources = common["resources"]
+        form = common.get("body", bodies.JSON if "body" in names else None)
         settings = LakeSettings(
             None if resources is None else tuple(resources),
-            "body" in names,
+            form,
             "etag" in names,
             bool(self._log.table.metadata().partition_columns),
+            self._fields() if form == bodies.STRUCT else None,
         )
         return LakeState(settings, told["first"], fingerprint_of(told), common["begins"])
+
+    def _fields(self) -> pa.StructType | None:
+        """The columns of bodies; None where there is none yet."""
+        for field in self._log.table.schema().fields:
+            if field.name == "body":
+                return body_types.plain(pa.schema(deltalake.Schema([field]).to_arrow()).field("body").type)
+        return None
 
     @property
     def chain(self) -> str:
@@ -109,11 +125,17 @@ class DeltaChanges:
             if log.table is None:
                 create_table_with_add_actions(
                     self.store.uri,
-                    log.schema(schema, {"resources": settings.resources, "begins": state.begins}),
+                    log.schema(schema, {"resources": settings.resources, "begins": state.begins, "body": settings.body}),
                     adding,
                     partition_by=by,
                     storage_options=self.store.options,
                     commit_properties=properties,
+                )
+            elif settings.body == bodies.STRUCT and settings.fields != self._fields():
+                # Only an overwrite takes another schema. It is of a partition that there is not, so it removes no file.
+                grown = _with_body(log.table.schema(), schema)
+                log.table.create_write_transaction(
+                    adding, "overwrite", grown, partition_by=by, partition_filters=_NOWHERE, commit_properties=properties
                 )
             else:
                 log.table.create_write_transaction(
@@ -122,6 +144,15 @@ class DeltaChanges:
 
         numbers = numbers_of(state.fingerprint)
         return log.commit(make, {"first": state.first} | numbers, told | {"fingerprint": numbers})
+
+
+def _with_body(had: deltalake.Schema, schema: pa.Schema) -> deltalake.Schema:
+    """The schema of a table, with the column of bodies of another one."""
+    [body] = deltalake.Schema.from_arrow(pa.schema([schema.field("body")])).fields
+    if "body" not in {field.name for field in had.fields}:
+        return deltalake.Schema([*had.fields, body])
+    fields = [deltalake.Field(each.name, body.type, metadata=each.metadata) if each.name == "body" else each for each in had.fields]
+    return deltalake.Schema(fields)
 
 
 def adding_of(files: Sequence[DataFile], *, by: bool) -> list[AddAction]:

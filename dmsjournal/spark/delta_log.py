@@ -16,6 +16,7 @@ from uuid import uuid4
 import pyarrow as pa
 
 from dmsjournal.errors import InvalidRequest, Unavailable, UnsupportedCapability
+from dmsjournal.spark.bodies import VARIANT_TYPE
 from dmsjournal.spark.lake_files import StoredFile
 from dmsjournal.spark.stores import Store
 
@@ -72,10 +73,12 @@ class DeltaLog:
     def schema(self, schema: pa.Schema, common: Mapping[str, Any]) -> deltalake.Schema:
         """A schema of ours as Delta has it, with what all commits have in common."""
         kept = {TOLD: json.dumps({"made_by": self._maker, **common}), "comment": "project, resource and version"}
-        fields = deltalake.Schema.from_arrow(schema).fields
-        return deltalake.Schema(
-            [deltalake.Field(each.name, each.type, metadata=kept) if each.name == KEEPER else each for each in fields]
-        )
+        fields = []
+        for each in deltalake.Schema.from_arrow(schema).fields:
+            if schema.field(each.name).type == VARIANT_TYPE:
+                each = deltalake.Field(each.name, variant())
+            fields.append(deltalake.Field(each.name, each.type, metadata=kept) if each.name == KEEPER else each)
+        return deltalake.Schema(fields)
 
     def files(self) -> list[StoredFile]:
         """The files of the commit that was loaded. Raises UnsupportedCapability where they are not what they seem to be."""
@@ -154,6 +157,16 @@ class DeltaLog:
 
     def _unavailable(self, error: Exception) -> Unavailable:
         return unavailable(self.store, error)
+
+
+def variant() -> Any:
+    """Delta's type for a VARIANT. Raises UnsupportedCapability."""
+    try:
+        from deltalake.schema import VariantType
+    except ImportError as error:
+        told = f"a VARIANT in a Delta table with deltalake {deltalake.__version__}"
+        raise UnsupportedCapability(told, "pip install --upgrade deltalake, or take --body json") from error
+    return VariantType()
 
 
 def _commits(table: Any) -> Iterator[dict[str, Any]]:

@@ -22,14 +22,14 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, StringType, TimestampType
 
-from dmsjournal.errors import CheckpointExpired, HistoryDiverged, InvalidRequest, Unavailable
+from dmsjournal.errors import CheckpointExpired, HistoryDiverged, InvalidRequest, Unavailable, UnsupportedCapability
 from dmsjournal.journal import Journal, connect
 from dmsjournal.model.resources import ResourceKey
 from dmsjournal.model.windows import Window
 from dmsjournal.operate.held_back import HeldBack, held_back_if_allowed
 from dmsjournal.read.plan import Plan, SnapshotPlan
 from dmsjournal.read.stream import DELETE, KEY_CHANGE, UPSERT
-from dmsjournal.spark import parquet, sizes
+from dmsjournal.spark import bodies, body_columns, parquet, sizes
 from dmsjournal.spark.counts import counted
 from dmsjournal.spark.dataframes import Reading, read
 from dmsjournal.spark.folders import folder_of
@@ -107,7 +107,7 @@ def extract(
     asked: ExtractRequest = EVERYTHING,
     *,
     resources: Collection[ResourceKey] | None = None,
-    body: bool | None = None,
+    body: bool | str | None = None,
     etag: bool | None = None,
     partition: bool | None = None,
     events_per_part: int | None = None,
@@ -116,10 +116,11 @@ def extract(
 ) -> Extracted:
     """Writes the next run of an output, and moves its checkpoint once the run is visible, whole.
 
-    `resources`, `body` (true), `etag` (false: derived etag and last-modified) and `partition` (true: files of one resource each)
-    are the same in all runs of an output; None takes what the first one had. `file_size`: bytes, about. `session` is called once
-    there is something to read. Raises InvalidRequest, CheckpointExpired, HistoryDiverged, UnsupportedCapability, and Unavailable:
-    another run works there, or the database or Spark went away; safe to run again. Source: docs/how-it-works.md, Extracts.
+    `resources`, `body`, `etag` (false: derived etag and last-modified) and `partition` (true: files of one resource each) are the
+    same in all runs of an output; None takes what the first one had. `body`: json or variant, true for json, which is what an
+    output begins with, false for none. `file_size`: bytes, about. `session` is called once there is something to read. Raises
+    InvalidRequest, BodyDoesNotFit, CheckpointExpired, HistoryDiverged, UnsupportedCapability, and Unavailable: another run works
+    there, or the database or Spark went away; safe to run again. Source: docs/how-it-works.md, Extracts.
     """
     folder = folder_of("output", output)
     kept = Output(folder)
@@ -204,10 +205,12 @@ def _write(
             return None
         logger.info("the plan: %s", described(reading.plan))
         rows = _rows(reading, settings)
-        if kept.settings() is None:
-            kept.begin(settings)
         by = "resource" if settings.partition else None
-        parquet.write(folder, compact(reading, rows, by, file_size), by_resource=settings.partition, size=file_size)
+        with body_columns.prepared(rows, settings.form if settings.body else None) as found:
+            rows = found.rows
+            if kept.settings() is None:
+                kept.begin(settings)
+            parquet.write(folder, compact(reading, rows, by, file_size), by_resource=settings.partition, size=file_size)
     resources = frozenset(str(resource) for resource in reading.plan.resources)
     schema = {field.name: field.dataType.simpleString() for field in rows.schema}
     return _Written(folder, reading.plan.last, reading.horizon, resources, schema)
@@ -219,6 +222,7 @@ def preview(
     asked: ExtractRequest = EVERYTHING,
     *,
     resources: Collection[ResourceKey] | None = None,
+    body: bool | str | None = None,
     events_per_part: int | None = None,
 ) -> Plan | SnapshotPlan | None:
     """The plan of the run that `extract` would make now; None where nothing is left to do. Writes nothing, and needs no Spark.
@@ -227,7 +231,7 @@ def preview(
     """
     kept = Output(folder_of("output", output))
     with connect(url) as db, with_remedy():
-        settings = settings_for(kept, resources, None, None, None)
+        settings = settings_for(kept, resources, body, None, None)
         work = work_of(db, kept, asked)
         return previewed(db, work, settings.chosen, events_per_part, settings.body) if isinstance(work, Work) else None
 
@@ -252,17 +256,32 @@ def planned(
 
 
 def settings_for(
-    kept: Output, resources: Collection[ResourceKey] | None, body: bool | None, etag: bool | None, partition: bool | None
+    kept: Output, resources: Collection[ResourceKey] | None, body: bool | str | None, etag: bool | None, partition: bool | None
 ) -> OutputSettings:
-    """The settings of an output: those that it has, or those that it begins with. Raises InvalidRequest where they differ."""
+    """The settings of an output: those that it has, or those that it begins with.
+
+    Raises InvalidRequest where they differ, and UnsupportedCapability.
+    """
+    form = bodies.form_of(body)
+    if form == bodies.STRUCT:
+        raise UnsupportedCapability(
+            "bodies as columns in a folder of runs, which has no schema that its runs share", "add --format delta or iceberg"
+        )
     names = None if resources is None else sorted({str(resource) for resource in resources})
     if names == []:
         raise InvalidRequest("resources", [], "name one or more, or none for all")
     found = kept.settings()
     if found is None:
-        return OutputSettings(uuid4().hex, names, body is not False, etag is True, partition is not False)
-    for parameter, value in (("resources", names), ("body", body), ("etag", etag), ("partition", partition)):
-        if value is not None and value != (had := getattr(found, parameter)):
+        kept_as: Literal["json", "variant"] = "variant" if form == bodies.VARIANT else "json"
+        return OutputSettings(uuid4().hex, names, form is not False, etag is True, partition is not False, kept_as)
+    body_had = found.form if found.body else False
+    for parameter, value, had in (
+        ("resources", names, found.resources),
+        ("body", form, body_had),
+        ("etag", etag, found.etag),
+        ("partition", partition, found.partition),
+    ):
+        if value is not None and value != had:
             raise InvalidRequest(parameter, value, f"{kept.folder} was begun with {had}: leave it out, or name a new folder")
     return found
 

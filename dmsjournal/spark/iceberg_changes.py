@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
 from typing import Any
 from uuid import uuid4
 
@@ -17,7 +18,7 @@ import pyarrow as pa
 import sqlalchemy as sa
 
 from dmsjournal.errors import InvalidRequest, JournalError, Unavailable, UnsupportedCapability
-from dmsjournal.spark import lake_files
+from dmsjournal.spark import bodies, body_types, lake_files
 from dmsjournal.spark.fingerprint_numbers import fingerprint_of, numbers_of
 from dmsjournal.spark.lake_files import DataFile
 from dmsjournal.spark.lake_tables import Destination, LakeSettings, LakeState
@@ -38,9 +39,19 @@ try:
     from pyiceberg.schema import Schema
     from pyiceberg.table import CreateTableTransaction, Table, Transaction
     from pyiceberg.table.refs import MAIN_BRANCH
-    from pyiceberg.table.update import AssertCreate, AssertRefSnapshotId, AssertTableUUID
+    from pyiceberg.table.update import AssertCreate, AssertCurrentSchemaId, AssertRefSnapshotId, AssertTableUUID
     from pyiceberg.transforms import IdentityTransform
-    from pyiceberg.types import IcebergType, LongType, NestedField, StringType, TimestamptzType
+    from pyiceberg.types import (
+        BooleanType,
+        DecimalType,
+        IcebergType,
+        ListType,
+        LongType,
+        NestedField,
+        StringType,
+        StructType,
+        TimestamptzType,
+    )
 except ImportError as error:
     raise UnsupportedCapability("an Iceberg table without the package pyiceberg", "pip install 'dmsjournal[iceberg]'") from error
 
@@ -104,19 +115,36 @@ class IcebergChanges:
             remedy = "it was restored to an older snapshot, and lacks windows that its properties say it has: begin a new one"
             raise InvalidRequest("output", self._name, remedy)
         names, resources = set(self._table.schema().column_names), told["resources"]
+        form = told.get("body", bodies.JSON if "body" in names else None)
         settings = LakeSettings(
             None if resources is None else tuple(resources),
-            "body" in names,
+            form,
             "etag" in names,
             not self._table.spec().is_unpartitioned(),
+            self._fields() if form == bodies.STRUCT else None,
         )
         return LakeState(settings, told["first"], fingerprint_of(told["fingerprint"]), told["begins"])
+
+    def refuse_form(self, form: str) -> None:
+        """See ChangeTable."""
+        if form == bodies.VARIANT:
+            told = "a VARIANT in an Iceberg table, whose type pyiceberg does not have"
+            raise UnsupportedCapability(told, "take --body struct or json, or --format delta")
+
+    def _fields(self) -> pa.StructType | None:
+        """The columns of bodies; None where there is none yet."""
+        assert self._table is not None
+        found = self._table.schema().as_arrow()
+        return body_types.plain(found.field("body").type) if "body" in found.names else None
 
     def place(self, schema: pa.Schema, settings: LakeSettings) -> Destination:
         """See ChangeTable. A new table is staged: the catalog says where it will be."""
         try:
             if self._table is not None:
                 self._made = self._table.transaction()
+                if settings.body == bodies.STRUCT and settings.fields != self._fields():
+                    with self._made.update_schema() as update:
+                        update.union_by_name(pa.schema([schema.field("body")]))
             else:
                 self._made = self._staged(schema, settings)
         except _FAILURES as error:
@@ -137,6 +165,7 @@ class IcebergChanges:
             "attempt": attempt,
             "sequence": made.table_metadata.next_sequence_number(),
             "resources": state.settings.resources,
+            "body": state.settings.body,
             "begins": state.begins,
             "first": state.first,
             "fingerprint": numbers_of(state.fingerprint),
@@ -153,7 +182,8 @@ class IcebergChanges:
             if self._table is not None:
                 read = self._table.metadata
                 same = AssertRefSnapshotId.model_validate({"ref": MAIN_BRANCH, "snapshot-id": read.current_snapshot_id})
-                requirements = (AssertTableUUID(uuid=read.table_uuid), same)
+                fields = [each for each in made._requirements if isinstance(each, AssertCurrentSchemaId)]  # where it adds some
+                requirements = (AssertTableUUID(uuid=read.table_uuid), same, *fields)
             self._catalog.commit_table(made._table, requirements, made._updates)
         except _FAILURES as error:
             found = self._commit_of(attempt)  # the answer may have been lost alone
@@ -172,11 +202,8 @@ class IcebergChanges:
 
     def _staged(self, schema: pa.Schema, settings: LakeSettings) -> CreateTableTransaction:
         self._catalog.create_namespace_if_not_exists(self._name.rpartition(".")[0])
-        types: dict[str, IcebergType] = {"int64": LongType(), "string": StringType()}
-        columns = [
-            NestedField(number, field.name, types.get(str(field.type), TimestamptzType()), required=False)
-            for number, field in enumerate(schema, start=1)
-        ]
+        numbers = count(1)
+        columns = [_field(field, numbers) for field in schema]
         spec = UNPARTITIONED_PARTITION_SPEC
         if settings.partition:
             source = next(column.field_id for column in columns if column.name == "resource")
@@ -195,6 +222,22 @@ class IcebergChanges:
             if (told := _told_by(snapshot)) is not None and told["attempt"] == attempt:
                 return int(snapshot.snapshot_id)
         return None
+
+
+def _field(field: pa.Field, numbers: Iterator[int]) -> NestedField:
+    """A column, and the fields in it, with numbers."""
+    return NestedField(next(numbers), field.name, _type(field.type, numbers), required=False)
+
+
+def _type(kind: pa.DataType, numbers: Iterator[int]) -> IcebergType:
+    if pa.types.is_struct(kind):
+        return StructType(*(_field(field, numbers) for field in kind))
+    if pa.types.is_list(kind):
+        return ListType(next(numbers), _type(kind.value_type, numbers), element_required=False)
+    if pa.types.is_decimal(kind):
+        return DecimalType(kind.precision, kind.scale)
+    types: dict[str, IcebergType] = {"int64": LongType(), "string": StringType(), "bool": BooleanType()}
+    return types.get(str(kind), TimestamptzType())
 
 
 def _holds(table: Table, attempt: str, sequence: int) -> bool:

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from dmsjournal.database.fingerprints import Fingerprint
 from dmsjournal.errors import InvalidRequest
 from dmsjournal.model.resources import ResourceKey
-from dmsjournal.spark import lake_files, parquet
+from dmsjournal.spark import bodies, lake_files, parquet
 from dmsjournal.spark.fold import ORDER
 from dmsjournal.spark.folders import folder_of
 from dmsjournal.spark.manifests import Manifest, OutputSettings
@@ -79,6 +79,8 @@ class RunsInput:
         settings = self._output.settings()
         if settings is None:
             raise InvalidRequest("output", str(folder), "nothing was extracted into it: run dmsjournal extract first")
+        if settings.body and settings.form != bodies.JSON:
+            raise refused_form(str(folder), settings.form)
         self._settings = settings
         self.name, self.chain = str(folder), settings.chain
         self.chosen, self.body, self.etag = settings.chosen, settings.body, settings.etag
@@ -115,8 +117,10 @@ class WindowsInput:
         self._state, settings = state, state.settings
         self.name, self.chain = str(store), self._table.chain
         self.chosen = None if settings.resources is None else [ResourceKey.parse(name) for name in settings.resources]
-        self.body, self.etag = settings.body, settings.etag
-        self.columns = columns_of(settings.body, settings.etag, "project")
+        if settings.body not in (None, bodies.JSON):
+            raise refused_form(self.name, settings.body)
+        self.body, self.etag = settings.body is not None, settings.etag
+        self.columns = columns_of(self.body, settings.etag, "project")
         self._store = store
 
     def after(self, version: int | None, through: int | None) -> Sequence[Step]:
@@ -139,7 +143,7 @@ class WindowsInput:
         from dmsjournal.spark.lake import schema_of
         from dmsjournal.spark.lake_tables import LakeSettings
 
-        schema = schema_of(LakeSettings(None, self.body, self.etag, partition=True))
+        schema = schema_of(LakeSettings(None, bodies.JSON if self.body else None, self.etag, partition=True))
         above, through = (steps[0].first - 1 if steps[0].first else None), steps[-1].last
         files = self._table.files()
         if above is not None:
@@ -162,6 +166,11 @@ class WindowsInput:
 
         assert isinstance(step, LakeWindow)
         return step.fingerprint
+
+
+def refused_form(name: str, form: str) -> InvalidRequest:
+    """The error for an input whose bodies cannot be folded."""
+    return InvalidRequest("output", name, f"its bodies are {form}, and apply folds JSON: extract with --body json into another one")
 
 
 def runs_after(kept: Output, version: int | None, through: int | None) -> Sequence[Run]:

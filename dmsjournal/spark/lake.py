@@ -10,7 +10,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 import sqlalchemy as sa
@@ -23,7 +23,7 @@ from dmsjournal.model.resources import ResourceKey
 from dmsjournal.model.windows import Window
 from dmsjournal.operate.held_back import HeldBack, held_back_if_allowed
 from dmsjournal.read.plan import Plan, SnapshotPlan
-from dmsjournal.spark import lake_files
+from dmsjournal.spark import bodies, body_columns, body_types, lake_files
 from dmsjournal.spark.dataframes import Reading, read
 from dmsjournal.spark.extract import (
     EVERYTHING,
@@ -74,7 +74,8 @@ def extract_to_lake(
     conf: Mapping[str, str] | None = None,
     catalog: Mapping[str, str] | None = None,
     resources: Collection[ResourceKey] | None = None,
-    body: bool | None = None,
+    body: bool | str | None = None,
+    body_schema: str | os.PathLike[str] | None = None,
     etag: bool | None = None,
     partition: bool | None = None,
     events_per_part: int | None = None,
@@ -83,17 +84,18 @@ def extract_to_lake(
 ) -> Committed:
     """Commits the next window of a database's changes to a table in a lake.
 
-    `format`: one of lake_tables.formats(). `resources`, `body` (true), `etag` (false) and `partition` by resource (true) are the
-    same in all windows of a table; None takes what the first one had. `conf`: Spark's settings, of which those for stores are
-    heeded. `catalog`: properties of an Iceberg table's catalog, as pyiceberg takes them. `file_size`: bytes. `session` is called
-    once there is something to read. Raises InvalidRequest, CheckpointExpired, HistoryDiverged, UnsupportedCapability, and
-    Unavailable: another run has committed meanwhile, or the database, the store or Spark went away; safe to run again.
-    Source: docs/how-it-works.md, Lakes.
+    `format`: one of lake_tables.formats(). `resources`, `body`, `etag` (false) and `partition` by resource (true) are the same in
+    all windows of a table; None takes what the first one had. `body`: one of bodies.FORMS, false for none, true for json, which is
+    what a table begins with. `body_schema`: a file with types of a `body` struct, as body_types.parsed takes them; the others are
+    found in the documents. `conf`: Spark's settings, of which those for stores are heeded. `catalog`: properties of an Iceberg
+    table's catalog, as pyiceberg takes them. `file_size`: bytes. `session` is called once there is something to read. Raises
+    InvalidRequest, BodyDoesNotFit, CheckpointExpired, HistoryDiverged, UnsupportedCapability, and Unavailable: another run has
+    committed meanwhile, or the database, the store or Spark went away; safe to run again. Source: docs/how-it-works.md, Lakes.
     """
     table = change_table(format, target, conf, catalog)
     with connect(url) as db, with_remedy():
         state = table.state()
-        settings = settings_for(table, state, resources, body, etag, partition)
+        settings = settings_for(table, state, resources, body, etag, partition, body_schema)
         work = work_of(db, table, state, asked)
         if not isinstance(work, Work):
             return work
@@ -101,25 +103,28 @@ def extract_to_lake(
         if chosen is not None:
             planned(db, work, chosen, parts=1)  # an unknown resource is told before Spark starts, which takes its time
         window = Window(work.first, work.last) if work.kind == "window" else None
-        schema = schema_of(settings)
-        place = table.place(schema, settings)
-        spark = session()
+        spark, with_bodies = session(), settings.body is not None
         with (
-            read(spark, url, chosen, window, full=window is None, events_per_part=events_per_part, body=settings.body) as reading,
+            read(spark, url, chosen, window, full=window is None, events_per_part=events_per_part, body=with_bodies) as reading,
             watched(spark, "writing", progress),
         ):
             if reading.plan.last < work.first:  # newest has seemed to fall for a moment
                 return nothing_to_do(db, state)
             by = "resource" if settings.partition else None
-            files = lake_files.write(
-                compact(reading, rows_of(reading, settings), by, file_size),
-                place.store,
-                schema,
-                by=by,
-                kind="_change_type",
-                size=file_size,
-                folders=place.folders,
-            )
+            with body_columns.prepared(rows_of(reading, settings), settings.body, settings.fields) as found:
+                settings = replace(settings, fields=found.fields)
+                schema = schema_of(settings)
+                place = table.place(schema, settings)
+                files = lake_files.write(
+                    compact(reading, found.rows, by, file_size),
+                    place.store,
+                    schema,
+                    by=by,
+                    kind="_change_type",
+                    size=file_size,
+                    folders=place.folders,
+                    convert=found.convert,
+                )
         try:
             counts = counted(files)
             if strange := counts.keys() - {str(resource) for resource in reading.plan.resources}:
@@ -154,36 +159,60 @@ def preview_of_lake(
     conf: Mapping[str, str] | None = None,
     catalog: Mapping[str, str] | None = None,
     resources: Collection[ResourceKey] | None = None,
+    body: bool | str | None = None,
+    body_schema: str | os.PathLike[str] | None = None,
     events_per_part: int | None = None,
 ) -> Plan | SnapshotPlan | None:
     """The plan of the window that extract_to_lake would commit now; None where nothing is left to do. Needs no Spark."""
     table = change_table(format, target, conf, catalog)
     state = table.state()
     with connect(url) as db, with_remedy():
-        settings = settings_for(table, state, resources, None, None, None)
+        settings = settings_for(table, state, resources, body, None, None, body_schema)
         work = work_of(db, table, state, asked)
-        return previewed(db, work, _chosen(settings), events_per_part, settings.body) if isinstance(work, Work) else None
+        if not isinstance(work, Work):
+            return None
+        return previewed(db, work, _chosen(settings), events_per_part, settings.body is not None)
 
 
 def settings_for(
     table: ChangeTable,
     state: LakeState | None,
     resources: Collection[ResourceKey] | None,
-    body: bool | None,
+    body: bool | str | None,
     etag: bool | None,
     partition: bool | None,
+    body_schema: str | os.PathLike[str] | None,
 ) -> LakeSettings:
-    """The settings of a table: those that it has, or those that it begins with. Raises InvalidRequest where they differ."""
+    """The settings of a table: those that it has, or those that it begins with.
+
+    Raises InvalidRequest where they differ, and UnsupportedCapability.
+    """
+    form = bodies.form_of(body)
     names = None if resources is None else tuple(sorted({str(resource) for resource in resources}))
     if names == ():
         raise InvalidRequest("resources", [], "name one or more, or none for all")
     if state is None:
-        return LakeSettings(names, body is not False, etag is True, partition is not False)
-    for parameter, value in (("resources", names), ("body", body), ("etag", etag), ("partition", partition)):
-        if value is not None and value != (had := getattr(state.settings, parameter)):
-            shown = list(had) if isinstance(had, tuple) else had
-            raise InvalidRequest(parameter, value, f"{table} was begun with {shown}: leave it out, or name a new table")
-    return state.settings
+        settings = LakeSettings(names, bodies.JSON if form is None else form or None, etag is True, partition is not False)
+        if settings.body is not None:
+            table.refuse_form(settings.body)
+        if settings.body == bodies.STRUCT:
+            bodies.refuse_of_many(names)
+            if not settings.partition:
+                raise InvalidRequest("partition", False, "a table with `body` struct is of one resource, and partitioned by it")
+    else:
+        settings = state.settings
+        given = (("resources", names), ("body", form), ("etag", etag), ("partition", partition))
+        for parameter, value in given:
+            had = getattr(settings, parameter)
+            if value is not None and (value or None) != (had or None):
+                shown = list(had) if isinstance(had, tuple) else had or False
+                raise InvalidRequest(parameter, value, f"{table} was begun with {shown}: leave it out, or name a new table")
+    if body_schema is None:
+        return settings
+    if settings.body != bodies.STRUCT:
+        remedy = f"types are of a table with `body` struct, and this one has {settings.body or 'none'}: leave it out"
+        raise InvalidRequest("body_schema", os.fspath(body_schema), remedy)
+    return replace(settings, fields=body_types.united(settings.fields, body_types.read(os.fspath(body_schema))))
 
 
 def work_of(db: Journal, table: ChangeTable, state: LakeState | None, asked: ExtractRequest) -> Work | Committed:
@@ -233,14 +262,18 @@ def schema_of(settings: LakeSettings) -> pa.Schema:
     columns = [("_change_type", pa.string()), ("_commit_version", pa.int64()), ("_commit_timestamp", time), ("_window", pa.int64())]
     columns += [("project", pa.string()), ("resource", pa.string()), ("document_id", pa.int64()), ("document_uuid", pa.string())]
     columns += [("key_values", pa.string()), ("new_key_values", pa.string())]
-    columns += [("body", pa.string())] * settings.body
+    of_body = {None: None, bodies.JSON: pa.string(), bodies.VARIANT: bodies.VARIANT_TYPE, bodies.STRUCT: settings.fields}[
+        settings.body
+    ]
+    columns += [] if of_body is None else [("body", of_body)]
     columns += [("etag", pa.string()), ("last_modified", time)] if settings.etag else []
     return pa.schema(columns)
 
 
 def rows_of(reading: Reading, settings: LakeSettings) -> DataFrame:
-    """All rows of a window in one frame: they are written in one go."""
-    changes = reading.changes(body=settings.body, derived=settings.etag)
+    """All rows of a window in one frame: they are written in one go. Bodies are text."""
+    settings = settings if settings.body is None else replace(settings, body=bodies.JSON)
+    changes = reading.changes(body=settings.body is not None, derived=settings.etag)
     if not isinstance(reading.plan, Plan):  # what is read in full has neither deletes nor key changes
         return _typed(reading, changes, INSERT, settings, {"key_values": "key_values"})
     frames = [

@@ -25,12 +25,16 @@ _MODULES = "_changes"
 
 @dataclass(frozen=True, slots=True)
 class LakeSettings:
-    """What all windows of a table have in common. `resources`: by name, None for all."""
+    """What all windows of a table have in common. `resources`: by name, None for all. `body`: one of bodies.FORMS, None for none.
+
+    `fields`: what the columns of a body of the form `struct` are so far; later windows add to them.
+    """
 
     resources: tuple[str, ...] | None
-    body: bool
+    body: str | None
     etag: bool
     partition: bool
+    fields: pa.StructType | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +83,16 @@ class ChangeTable(Protocol):
     def state(self) -> LakeState | None:
         """How far it has come; None where there is no table. Raises InvalidRequest where it is not ours, Unavailable."""
 
+    def refuse_form(self, form: str) -> None:
+        """Raises UnsupportedCapability where the format cannot hold bodies in this form."""
+
     def place(self, schema: pa.Schema, settings: LakeSettings) -> Destination:
         """Where files go that the next commit names; after `state`."""
 
     def commit(self, files: Sequence[DataFile], schema: pa.Schema, state: LakeState, told: dict[str, Any]) -> int | None:
         """Makes one commit after the state that was read last; gives its number, None where it cannot be read any more.
 
+        The same commit adds what `schema` has and the table lacks: the column of bodies, and fields of it.
         Raises Unavailable where another commit was faster: then nothing of this one is in the table.
         """
 

@@ -70,7 +70,7 @@ class Manifest(msgspec.Struct, frozen=True):
 class OutputSettings(msgspec.Struct, frozen=True):
     """What all runs of one output have in common. `chain` is made up once, and tells one output's runs from another's.
 
-    `resources`: by name, None for all that the database knows at the time of each run.
+    `resources`: by name, None for all that the database knows at the time of each run. `form`: of the bodies, where there are any.
     """
 
     chain: str
@@ -78,6 +78,7 @@ class OutputSettings(msgspec.Struct, frozen=True):
     body: bool
     etag: bool
     partition: bool = True
+    form: Literal["json", "variant"] = "json"
     format: int = FORMAT
 
     @property
