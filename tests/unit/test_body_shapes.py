@@ -6,13 +6,15 @@ from typing import Any
 
 import msgspec
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import dmsjournal as dj
 from dmsjournal.spark import body_shapes
-from dmsjournal.spark.body_columns import ToStructs
+from dmsjournal.spark.bodies import VARIANT_TYPE
+from dmsjournal.spark.body_columns import ToStructs, ToVariants
 from dmsjournal.spark.body_shapes import Shape, decoded, fields_of, merged, refuse_rounded
 from dmsjournal.spark.body_types import parsed
 from dmsjournal.util.exit_codes import PERSON_NEEDED, code_of
@@ -204,3 +206,16 @@ def test_a_body_that_has_changed_since_is_no_row() -> None:
         with pytest.raises((ValueError, ArithmeticError)):
             to_structs(pa.chunked_array([pa.array([body])]))
     assert to_structs(pa.chunked_array([pa.array(['{"c":{},"d":[[null]]}', None])])).to_pylist() == [{"a": None, "b": None}, None]
+
+
+def test_no_variant_has_parts_that_parquet_takes() -> None:
+    """Spark leaves the parts of a null VARIANT null, though neither may be."""
+    parts = [pa.array([b"v", None, b"w"], pa.binary()), pa.array([b"m", None, b"n"], pa.binary())]
+    mask = pa.array([False, True, False])
+    of_spark = pa.StructArray.from_arrays(parts, fields=[pa.field(each.name, each.type) for each in VARIANT_TYPE], mask=mask)
+    for chunks in ([of_spark], [of_spark[:1], of_spark[1:]]):
+        table = pa.table({"body": ToVariants()(pa.chunked_array(chunks))}).cast(pa.schema([("body", VARIANT_TYPE)]))
+        file = pa.BufferOutputStream()
+        pq.write_table(table, file)
+        read = pq.read_table(pa.BufferReader(file.getvalue()))["body"].to_pylist()
+        assert read == [{"value": b"v", "metadata": b"m"}, None, {"value": b"w", "metadata": b"n"}]
