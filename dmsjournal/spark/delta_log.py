@@ -18,7 +18,7 @@ import pyarrow as pa
 from dmsjournal.errors import InvalidRequest, Unavailable, UnsupportedCapability
 from dmsjournal.spark.bodies import VARIANT_TYPE
 from dmsjournal.spark.lake_files import StoredFile
-from dmsjournal.spark.stores import Store
+from dmsjournal.spark.stores import Store, reason_of
 
 try:
     import deltalake
@@ -182,7 +182,7 @@ def _commits(table: Any) -> Iterator[dict[str, Any]]:
 
 def unavailable(store: Store, error: Exception) -> Unavailable:
     """An error of the store, or of another run that was faster, as ours."""
-    reason = " ".join(part.strip(" \u21b3") for part in str(error).splitlines())
+    reason = reason_of(error)
     others = ("oncurrent transaction", "already exists", "Failed to commit transaction")
     if any(words in reason for words in others):
         return Unavailable(f"another run has committed to {store} meanwhile", "nothing of this one is in it: run it again")

@@ -22,7 +22,7 @@ from dmsjournal.spark import bodies, body_types, lake_files
 from dmsjournal.spark.fingerprint_numbers import fingerprint_of, numbers_of
 from dmsjournal.spark.lake_files import DataFile
 from dmsjournal.spark.lake_tables import Destination, LakeSettings, LakeState
-from dmsjournal.spark.stores import options_of, store_of
+from dmsjournal.spark.stores import HADOOP, HDFS_SETTINGS, hadoop_of, options_of, reason_of, store_of
 
 try:
     import deltalake  # noqa: F401  # the way to the stores: lake_files
@@ -58,6 +58,8 @@ except ImportError as error:
 MAKER = "dmsjournal extract"
 TOLD = "dmsjournal"  # in the summaries of snapshots, and in the table's properties
 
+HDFS = "dmsjournal.spark.iceberg_hdfs.HdfsFileIO"  # pyiceberg's own way to HDFS asks for libhdfs, which is part of Hadoop
+
 _NAME = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)+")
 _FASTER = (CommitFailedException, TableAlreadyExistsError, sa.exc.IntegrityError)
 _FAILURES = (*_FASTER, RESTError, NotInstalledError, sa.exc.SQLAlchemyError, OSError, ValueError)
@@ -89,6 +91,9 @@ def table_of(
         raise InvalidRequest("catalog", sorted(catalog or ()), f"{remedy} ({_first_line(error)})") from error
     except _FAILURES as error:
         raise _unavailable(f"the catalog {named}", error) from error
+    if str(found.properties.get("warehouse", "")).startswith("hdfs:"):
+        for setting, value in ({"py-io-impl": HDFS} | hadoop_of(conf or {})).items():
+            found.properties.setdefault(setting, value)
     return IcebergChanges(found, name, conf)
 
 
@@ -152,6 +157,7 @@ class IcebergChanges:
         located = self._made.table_metadata.location.rstrip("/")
         of_io = self._made._table.io.properties
         conf = self._conf | {setting: str(of_io[word]) for word, (_, setting) in _S3.items() if of_io.get(word)}
+        conf |= {f"{HADOOP}{name}": str(value) for name, value in of_io.items() if name.startswith(HDFS_SETTINGS)}
         store = store_of("warehouse", located, conf).under("data")
         # add_files finds a file's partition by the column in it, so the column stays in the files
         return Destination(store, lake_files.together if settings.partition else None)
@@ -267,5 +273,7 @@ def _unavailable(name: str, error: Exception) -> Unavailable:
 
 
 def _first_line(error: Exception) -> str:
+    if "\u21b3" in str(error):  # of the library that writes, whose first line tells the kind of store alone
+        return reason_of(error)[:500]
     lines = str(error).strip().splitlines()
     return lines[0][:500] if lines else type(error).__name__

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +18,9 @@ from dmsjournal.util.files import URL
 
 _SCHEMES = {"s3": "s3", "s3a": "s3", "s3n": "s3", "gs": "gs", "gcs": "gs", "abfs": "abfss", "abfss": "abfss", "az": "az"}
 _OTHERS = ("hdfs",)
+HADOOP = "spark.hadoop."  # what Spark puts before the names of Hadoop's settings
+HDFS_SETTINGS = ("dfs.", "fs.", "hadoop.")  # what the names of Hadoop's settings for HDFS begin with
+_COLOUR = re.compile(r"\x1b\[[\d;]*m")
 
 # Settings as Spark takes them (`--conf`), and the words of the library that writes the table (object_store).
 _CONF = {
@@ -80,9 +84,22 @@ def store_of(parameter: str, target: str | os.PathLike[str], conf: Mapping[str, 
         known = ", ".join(f"{each}://" for each in ("s3a", "gs", "abfss", "hdfs"))
         raise UnsupportedCapability(f"{scheme}:// for {parameter}", f"name a folder, or one of {known}")
     if not urlparse(text).netloc:
-        raise InvalidRequest(parameter, text, f"name the bucket or the host: {scheme}://bucket/folder")
+        what, named = ("name node", "host:8020") if scheme == "hdfs" else ("bucket", "bucket")
+        raise InvalidRequest(parameter, text, f"name the {what}: {scheme}://{named}/folder")
     written = _SCHEMES.get(scheme, scheme) + text[len(scheme) :].rstrip("/")
-    return Store(written, options_of(conf or {}))
+    return Store(written, hadoop_of(conf or {}) if scheme == "hdfs" else options_of(conf or {}))
+
+
+def reason_of(error: Exception) -> str:
+    """The words of the library that writes, in one line: without its colours and arrows, and without a server's Java stack."""
+    lines = _COLOUR.sub("", str(error)).splitlines()
+    words = (line.strip(" \u21b3\t") for line in lines if not line.startswith("\tat "))
+    return " ".join(filter(None, words))
+
+
+def hadoop_of(conf: Mapping[str, str]) -> dict[str, str]:
+    """Hadoop's settings among Spark's, by their own names: those for HDFS are what the library that writes takes."""
+    return {name.removeprefix(HADOOP): value for name, value in conf.items() if name.startswith(HADOOP)}
 
 
 def options_of(conf: Mapping[str, str]) -> dict[str, str]:

@@ -7,6 +7,8 @@ import pytest
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from tests.spark.hdfs import Hdfs
+
 # A session of a few rows is over before Java's second compiler and its other collectors have paid: a third of the tests' time.
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
@@ -20,3 +22,12 @@ def spark() -> Iterator["SparkSession"]:
     session.conf.set("spark.sql.shuffle.partitions", "2")  # of a few rows; Spark's 200 are for many
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def hdfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Hdfs"]:
+    """The one HDFS of a test run; each test has folders of its own in it."""
+    from tests.spark.hdfs import hdfs_server
+
+    with hdfs_server(tmp_path_factory.mktemp("hdfs")) as server:
+        yield server

@@ -1,4 +1,4 @@
-"""Tables of changes in a lake: one window one commit, whatever is killed, repeated or done at once, on a disk and on S3."""
+"""Tables of changes in a lake: one window one commit, whatever is killed, repeated or done at once: on a disk, S3, HDFS."""
 
 import json
 import random
@@ -34,11 +34,13 @@ def s3() -> Iterator[S3]:
         yield server
 
 
-@pytest.fixture(params=["folder", "s3"])
+@pytest.fixture(params=["folder", "s3", pytest.param("hdfs", marks=pytest.mark.long)])  # test_hdfs.py has the short ones
 def target(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, dict[str, str]]:
     """Where a table goes, and Spark's settings for it."""
     if request.param == "folder":
         return str(tmp_path / "changes"), {}
+    if request.param == "hdfs":
+        return request.getfixturevalue("hdfs").url(tmp_path.name), {}
     server: S3 = request.getfixturevalue("s3")
     return server.url(tmp_path.name), server.conf
 
