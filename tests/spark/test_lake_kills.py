@@ -1,4 +1,4 @@
-"""Tables of changes on S3, of processes that are killed at any moment of their run, and of two processes at once."""
+"""Tables of changes on S3 and HDFS, of processes that are killed at any moment of their run, and of two processes at once."""
 
 import os
 import random
@@ -13,23 +13,27 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 import dmsjournal as dj
+from dmsjournal.spark.iceberg_changes import HDFS
 from tests.helpers import SCHOOL, STUDENT, document, newest, write
 from tests.spark import test_lake
 from tests.spark.changing import change, rows_of_database
+from tests.spark.cluster import Cluster, cluster, end
 from tests.spark.s3 import BUCKET, KEY, S3, SECRET, s3_server
+from tests.spark.test_cluster import SEED, TOUCH, run
 from tests.spark.test_iceberg import NAME, Lake
 
 pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.long, pytest.mark.timeout(3600)]
 
-KILLS, RACES = 30, 20
+KILLS, RACES, EXECUTORS = 30, 20, 10
 
 
 @dataclass(frozen=True)
 class Target:
-    """A table on S3: the words of the command that name it, and how a reader sees it."""
+    """A table in a store: the words of the command that name it, and how a reader sees it."""
 
     words: list[str]
     windows: Callable[[], list[tuple[int, int]]]
@@ -49,18 +53,33 @@ def s3() -> Iterator[S3]:
         yield server
 
 
-@pytest.fixture(params=["delta", "iceberg"])
-def target(request: pytest.FixtureRequest, s3: S3, tmp_path: Path) -> Target:
-    conf = [word for name, value in s3.conf.items() for word in ("--conf", f"{name}={value}")]
-    if request.param == "delta":
-        at = (s3.url(tmp_path.name), s3.conf)
-        words = [at[0], "--format", "delta", *conf]
+def target_called(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> Target:
+    """A new table: FORMAT on STORE."""
+    format, _, store = name.partition(" on ")
+    if store == "s3":
+        s3: S3 = request.getfixturevalue("s3")
+        url, warehouse, conf = s3.url(tmp_path.name), f"s3://{BUCKET}/{tmp_path.name}", s3.conf
+        way = {"s3.endpoint": s3.endpoint, "s3.access-key-id": KEY, "s3.secret-access-key": SECRET, "s3.region": "us-east-1"}
+    else:
+        url = warehouse = request.getfixturevalue("hdfs").url(tmp_path.name)
+        conf, way = {}, {"py-io-impl": HDFS}
+    if format == "delta":
+        at = (url, conf)
+        words = [url, "--format", "delta", *_words("--conf", conf)]
         return Target(words, lambda: test_lake.windows_of(at), lambda first, last: test_lake.rows_of(at, first, last))
-    named = {"uri": f"sqlite:///{tmp_path}/catalog.db", "warehouse": f"s3://{BUCKET}/{tmp_path.name}"}
-    way = {"s3.endpoint": s3.endpoint, "s3.access-key-id": KEY, "s3.secret-access-key": SECRET, "s3.region": "us-east-1"}
-    catalog = [word for name, value in named.items() for word in ("--catalog", f"{name}={value}")]
-    lake = Lake(named | way, s3.conf)
-    return Target([NAME, "--format", "iceberg", *catalog, *conf], lake.windows, lake.rows)
+    catalog = {"uri": f"sqlite:///{tmp_path}/catalog.db", "warehouse": warehouse}
+    lake = Lake(catalog | way, conf)  # a reader is told the way to the files; an extract finds it by `conf` or the warehouse
+    words = [NAME, "--format", "iceberg", *_words("--catalog", catalog), *_words("--conf", conf)]
+    return Target(words, lake.windows, lake.rows)
+
+
+def _words(option: str, pairs: dict[str, str]) -> list[str]:
+    return [word for name, value in pairs.items() for word in (option, f"{name}={value}")]
+
+
+@pytest.fixture(params=["delta on s3", "iceberg on s3", "delta on hdfs", "iceberg on hdfs"])
+def target(request: pytest.FixtureRequest, tmp_path: Path) -> Target:
+    return target_called(request.param, request, tmp_path)
 
 
 @pytest.fixture
@@ -123,3 +142,82 @@ def test_of_two_processes_at_once_one_commits_each_window(target: Target, histor
         assert target.rows(*due)["upsert"] == rows_of_database(history, *due)["upsert"]
     print(f"exit codes of {RACES} pairs: {dict(seen)}")
     assert seen[0, 75] > 0
+
+
+# --- executors, on a cluster of two workers ---
+
+
+@pytest.fixture(scope="module")
+def workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with cluster(tmp_path_factory.mktemp("cluster")) as started:
+        yield started
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A job that has ended: its exit code and output, for how long it had executors, and whether one was killed meanwhile."""
+
+    code: int
+    told: str
+    seconds: float
+    hit: bool = False
+
+
+def run_on(workers: Cluster, words: list[str], url: str, kill: tuple[float, random.Random] | None = None) -> Ran:
+    """An extract on a cluster. `kill`: after how many seconds with executors one of them is killed, and what chooses it."""
+    job = workers.submit("extract_changes.py", *words, "--events-per-part", "50", DMSJOURNAL_URL=url)
+    hit = False
+    try:
+        while job.poll() is None and not workers.executors():
+            time.sleep(0.05)
+        began = time.monotonic()
+        if kill is not None:
+            with suppress(subprocess.TimeoutExpired):
+                job.wait(kill[0])
+            running = workers.executors()
+            if job.poll() is None and running:
+                with suppress(psutil.NoSuchProcess):
+                    kill[1].choice(running).kill()
+                    hit = True
+        told, _ = job.communicate(timeout=600)
+        return Ran(job.returncode, told, time.monotonic() - began, hit)
+    finally:
+        end(job)
+
+
+@pytest.mark.acceptance("100")
+@pytest.mark.parametrize(
+    ("name", "layout"),
+    [("delta on s3", "--partition"), ("iceberg on s3", "--no-partition"), ("delta on hdfs", "--no-partition")],
+)
+def test_each_window_is_there_once_whenever_an_executor_is_killed(
+    workers: Cluster, url: str, journal: dj.Journal, request: pytest.FixtureRequest, tmp_path: Path, name: str, layout: str
+) -> None:
+    """Its tasks are done again. No worker sees another's folder. The moments are spread over the time that a run has executors."""
+    run(url, SEED.format(4000))
+    target, chance = target_called(name, request, tmp_path), random.Random(1)
+    words = [*target.words, layout]
+    windows, seen, length = list[tuple[int, int]](), Counter[str](), 0.0
+    for number in range(-2, EXECUTORS):  # the first one reads all documents, the second tells how long the others take
+        if windows:
+            run(url, TOUCH.format(number % 4))
+            change(url, random.Random(number), 20)
+        due = (windows[-1][1] + 1 if windows else 0, newest(journal))
+        moment = length * (number + 0.5) / EXECUTORS
+        ran = run_on(workers, words, url, (moment, chance) if number >= 0 else None)
+        assert ran.code in (0, 75), ran.told
+        length = ran.seconds if number < 0 else length
+        found = target.windows()
+        assert found == [*windows, due] if ran.code == 0 else found in (windows, [*windows, due])
+        if ran.code:
+            assert run_on(workers, words, url).code == (99 if found[-1:] == [due] else 0)
+        windows.append(due)
+        assert target.windows() == windows
+        expected = rows_of_database(url, *due)
+        assert target.rows(*due) == (expected if due[0] else expected | {"delete": [], "key_change": []})
+        if number >= 0:
+            what = f"{'killed' if ran.hit else 'over before'}, exit code {ran.code}"
+            seen[what] += 1
+            print(f"after {moment:.1f} of {length:.1f} s: {what} after {ran.seconds:.1f} s")
+    print(f"of {EXECUTORS} runs: {dict(seen)}")
+    assert sum(runs for what, runs in seen.items() if what.startswith("killed")) >= EXECUTORS * 3 // 4
