@@ -36,6 +36,7 @@ def history(url: str, journal: dj.Journal) -> str:
     return url
 
 
+@pytest.mark.long
 @pytest.mark.acceptance("100")
 def test_changes_and_the_current_state(
     spark: SparkSession, history: str, journal: dj.Journal, hdfs: Hdfs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -102,7 +103,7 @@ def test_settings_of_hadoop_lead_to_the_name_node(hdfs: Hdfs, tmp_path: Path, mo
     catalog = {"uri": f"sqlite:///{tmp_path}/catalog.db", "warehouse": f"hdfs://lake/{tmp_path.name}/iceberg"}
     for table in (iceberg_table(NAME, conf, catalog), iceberg_table(NAME, {}, catalog | settings)):
         assert table.state() is None
-        common = LakeSettings(None, body=True, etag=False, partition=False)
+        common = LakeSettings(None, body="json", etag=False, partition=False)
         assert table.place(schema_of(common), common).store.options == settings
 
 
