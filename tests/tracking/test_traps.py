@@ -588,3 +588,54 @@ def test_a_row_that_refers_twice_to_another_refers_by_its_key(tracked: str, sql:
     track(sql, "a", "b")
     sql("INSERT INTO app.a VALUES (1); INSERT INTO app.b VALUES (1, 1)")
     assert sql("SELECT IsIdentityComponent FROM dms.ReferenceEdge") == [(True,)]
+
+
+@pytest.mark.acceptance("87")
+@pytest.mark.parametrize(
+    ("key", "reference", "referred", "written"),
+    [
+        ("char(5)", "text", "x", "x "),
+        ("char(5)", "varchar(9)", "x", "x"),
+        ("varchar(9)", "text", "x", "x"),
+        ('text COLLATE "C"', 'text COLLATE "POSIX"', "x", "x"),
+        ("bigint", "smallint", "7", "7"),
+        ("numeric", "int", "7.0", "7"),
+    ],
+)
+def test_a_foreign_key_of_another_type_or_collation_finds_its_row(
+    tracked: str, sql: Sql, key: str, reference: str, referred: str, written: str
+) -> None:
+    """As the constraint compares them, and not as the parser would."""
+    sql(f"CREATE SCHEMA app; CREATE TABLE app.a (id {key} PRIMARY KEY, name text)")
+    sql(f"CREATE TABLE app.b (id int PRIMARY KEY, a {reference} REFERENCES app.a)")
+    sql(f"INSERT INTO app.a VALUES ('{referred}'); INSERT INTO app.b VALUES (1, '{written}')")
+    track(sql, "a", "b", shows={"a": ["name"]})
+    sql(f"INSERT INTO app.b VALUES (2, '{written}')")
+    [child] = [row[0] for row in documents(sql, "a").values()]
+    assert edges(sql) == {(row[0], child) for row in documents(sql, "b").values()}
+    sql("UPDATE app.b SET a = NULL WHERE id = 1")
+    assert len(edges(sql)) == 1
+    assert clean(tracked)
+
+
+@pytest.mark.acceptance("74")
+@pytest.mark.parametrize(
+    "altered",
+    [
+        "ALTER TABLE app.b ADD COLUMN other int REFERENCES app.a",
+        "ALTER TABLE app.a RENAME COLUMN code TO number",
+        "ALTER TABLE app.b RENAME COLUMN id TO number",
+    ],
+)
+def test_verify_names_a_table_that_was_altered_and_looks_at_the_others(tracked: str, sql: Sql, altered: str) -> None:
+    sql("CREATE SCHEMA app; CREATE TABLE app.a (id int PRIMARY KEY, code int UNIQUE); CREATE TABLE app.z (id int PRIMARY KEY)")
+    sql("CREATE TABLE app.b (id int PRIMARY KEY, a int REFERENCES app.a (code))")
+    track(sql, "a", "b", "z")
+    sql("INSERT INTO app.a VALUES (1, 1); INSERT INTO app.b VALUES (1, 1)")
+    sql("SET session_replication_role = replica; INSERT INTO app.z VALUES (1); SET session_replication_role = origin")
+    sql(altered)
+    with dj.connect(tracked) as journal:
+        assert {found.code for found in journal.verify().findings} <= {"tracking-altered", "tracking-outdated", "row-undocumented"}
+        assert "row-undocumented" in {found.code for found in journal.verify().findings}
+        journal.renew_tracking()
+    assert clean(tracked)

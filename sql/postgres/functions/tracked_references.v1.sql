@@ -1,5 +1,5 @@
 -- sql/postgres/functions/tracked_references.v1.sql: the foreign keys between tracked tables, each once: from a tracked table (parent) to a tracked
--- table (child), also one to a part of it. `matches` is SQL that compares the child's columns (s) with the parent's (r).
+-- table (child), also one to a part of it. `matches` is SQL that compares the child's columns (s) with the parent's (r), under the child's collation.
 -- is_late: the referred row may come after the row that refers to it, since the constraint is deferrable, not valid or not enforced.
 CREATE FUNCTION dms.tracked_references()
 RETURNS TABLE (constraint_id oid, name name, parent_id smallint, child_id smallint, parent_columns name[], child_columns name[], matches text,
@@ -13,11 +13,20 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
                  JOIN pg_attribute AS a ON a.attrelid = con.conrelid AND a.attnum = k.number ORDER BY k.ordinality),
            ARRAY(SELECT a.attname FROM unnest(con.confkey) WITH ORDINALITY AS k (number, ordinality)
                  JOIN pg_attribute AS a ON a.attrelid = con.confrelid AND a.attnum = k.number ORDER BY k.ordinality),
-           (SELECT string_agg(format(dms.tracked_operator(k.operator), format('s.%I', target.attname), format('r.%I', source.attname)), ' AND ' ORDER BY k.ordinality)
+           (SELECT string_agg(format(dms.tracked_operator(k.operator),
+                                     format(CASE WHEN is_left.same THEN '%s' ELSE 'CAST(%s AS %s)' END, format('s.%I', target.attname), format_type(o.oprleft, -1)),
+                                     format(CASE WHEN is_right.same THEN '%s' ELSE 'CAST(%s AS %s)' END, format('r.%I', source.attname), format_type(o.oprright, -1))
+                                     || coalesce((SELECT format(' COLLATE %I.%I', n.nspname, l.collname) FROM pg_collation AS l JOIN pg_namespace AS n ON n.oid = l.collnamespace
+                                                  WHERE l.oid = target.attcollation AND source.attcollation <> 0 AND source.attcollation <> target.attcollation), '')),
+                              ' AND ' ORDER BY k.ordinality)
             FROM unnest(con.conkey, con.confkey, con.conpfeqop) WITH ORDINALITY AS k (source, target, operator, ordinality)
+            JOIN pg_operator AS o ON o.oid = k.operator
             JOIN pg_attribute AS source ON source.attrelid = parent.relation AND source.attnum = k.source
             JOIN pg_attribute AS named ON named.attrelid = con.confrelid AND named.attnum = k.target
-            JOIN pg_attribute AS target ON target.attrelid = child.relation AND target.attname = named.attname),
+            JOIN pg_attribute AS target ON target.attrelid = child.relation AND target.attname = named.attname
+            -- Of another type than the operator takes, an operand is cast as the constraint casts it: the parser might take another operator.
+            CROSS JOIN LATERAL (SELECT y.oid = target.atttypid OR y.typtype = 'p' AS same FROM pg_type AS y WHERE y.oid = o.oprleft) AS is_left
+            CROSS JOIN LATERAL (SELECT y.oid = source.atttypid OR y.typtype = 'p' AS same FROM pg_type AS y WHERE y.oid = o.oprright) AS is_right),
            con.condeferrable OR NOT con.convalidated OR to_jsonb(con) ->> 'conenforced' = 'false',  -- the last from 18 on
            con.conkey <@ ARRAY(SELECT key.attnum FROM dms.tracked_key(parent.id) AS key)
     FROM tracked AS parent
