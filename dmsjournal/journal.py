@@ -580,8 +580,10 @@ class Journal:
     ) -> list[Tracked]:
         """Takes in what changed about tracked tables (all without names): columns, partitions, foreign keys, dropped triggers.
 
-        Then it fills what is missing, and goes on with a fill that was killed. `trust` names those of the tables whose owners are
-        trusted as the installing role is, and the owners of functions that they use. The rest is as in `track`.
+        Then it fills what is missing, and goes on with a fill that was killed. Without names, a table that is refused keeps no
+        other from being renewed; the refusal is raised at the end, and a note of it names such tables. `trust` names those of the
+        tables whose owners are trusted as the installing role is, and the owners of functions that they use. The rest is as in
+        `track`.
         """
         return tracking.renew(
             self._database, tables, trust=trust, lock_timeout=lock_timeout, blocks=blocks, pause=pause, progress=progress

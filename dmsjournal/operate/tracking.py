@@ -16,7 +16,7 @@ from dmsjournal.database.database import Database
 from dmsjournal.database.engine import Engine
 from dmsjournal.database.engines import DEFAULT, engine_named, engine_of_dialect
 from dmsjournal.database.session import Session
-from dmsjournal.errors import InvalidRequest, UnsupportedCapability
+from dmsjournal.errors import DatabaseRefused, InvalidRequest, JournalError, UnsupportedCapability
 from dmsjournal.model.resources import ResourceKey
 from dmsjournal.util.durations import checked_lock_timeout
 
@@ -153,13 +153,24 @@ def renew(
     for name in trust:
         if name not in names:
             raise InvalidRequest("trust", name, f"name one of the tables that are renewed: {', '.join(names) or 'none'}")
+    refused: dict[str, JournalError] = {}
     for name in names:
-        with database.session() as session:
-            session.execute(
-                "operate/track_lock_timeout", lock_timeout=database.engine.lock_timeout(checked_lock_timeout(lock_timeout))
-            )
-            session.execute("operate/renew_tracking", table_name=name, unseen=False, trust=name in trust)
-        _fill(database, name, blocks, pause, progress)
+        try:
+            with database.session() as session:
+                session.execute(
+                    "operate/track_lock_timeout", lock_timeout=database.engine.lock_timeout(checked_lock_timeout(lock_timeout))
+                )
+                session.execute("operate/renew_tracking", table_name=name, unseen=False, trust=name in trust)
+        except (DatabaseRefused, UnsupportedCapability) as error:
+            if tables:
+                raise
+            refused[name] = error  # writers of the others may be waiting for their renewal
+        else:
+            _fill(database, name, blocks, pause, progress)
+    if refused:
+        first = next(iter(refused.values()))
+        first.add_note(f"refused for {', '.join(refused)}; the others are renewed")
+        raise first
     _fill_rest(database, blocks, pause, progress)
     return tracked(database)
 

@@ -247,3 +247,14 @@ def test_a_script_and_a_migration_run_no_code_of_another_role(tracked: str, sql:
         operations.track_table("shop.customer", shows=["name"])
     engine.dispose()
     assert cli(tracked, "tracked").count("\n") == 2
+
+
+def test_a_table_that_cannot_be_renewed_keeps_no_other_from_it(tracked: str, sql: Sql) -> None:
+    sql(SHOP + "CREATE TABLE shop.a (id int PRIMARY KEY);")
+    cli(tracked, "track", "--schema", "shop", "--shows", "shop.customer=name")
+    sql("ALTER TABLE shop.a SET UNLOGGED; ALTER TABLE shop.customer RENAME COLUMN name TO full_name")
+    done = CliRunner().invoke(app, ["track", "--renew", "--url", tracked])
+    assert (done.exit_code, done.stderr.count("\n")) == (5, 1)
+    assert "table shop.a cannot be tracked: it is UNLOGGED" in done.stderr
+    assert "refused for shop.a; the others are renewed" in done.stderr
+    sql("UPDATE shop.customer SET full_name = 'Eve'")
