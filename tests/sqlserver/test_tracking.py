@@ -210,6 +210,49 @@ def test_changed_keys_are_paired_by_another_unique_key(journal: dj.Journal, sql:
     assert clean(journal)
 
 
+@pytest.mark.acceptance("67", "89")
+def test_a_key_that_a_trigger_sees_first_keeps_its_document(journal: dj.Journal, sql: Sql, app: str) -> None:
+    """The race within a statement: what refers to the row makes a document for its new key before the row's own comes there."""
+    sql(f"CREATE TABLE {app}.a (id int NOT NULL PRIMARY KEY)")
+    sql(f"CREATE TABLE {app}.b (id int NOT NULL PRIMARY KEY, a int NULL REFERENCES {app}.a (id))")
+    sql(f"CREATE TRIGGER {app}.aa_first ON {app}.a AFTER UPDATE AS INSERT INTO {app}.b (id, a) SELECT id, id FROM inserted")
+    track(sql, dj.TrackedTable(f"{app}.a"), dj.TrackedTable(f"{app}.b"))
+    sql(f"INSERT INTO {app}.a (id) VALUES (1)")
+    before = documents(sql, app, "a")[1][0]
+    sql(f"UPDATE {app}.a SET id = 2")
+    after = documents(sql, app, "a")
+    assert {key: row[0] for key, row in after.items()} == {2: before}
+    assert edges(sql) == {(documents(sql, app, "b")[2][0], before)}
+    assert clean(journal)
+
+
+@pytest.mark.acceptance("67", "68")
+def test_a_row_takes_the_key_of_one_that_its_statement_deletes(journal: dj.Journal, sql: Sql, app: str) -> None:
+    sql(f"CREATE TABLE {app}.a (id int NOT NULL PRIMARY KEY)")
+    track(sql, dj.TrackedTable(f"{app}.a"))
+    sql(f"INSERT INTO {app}.a (id) VALUES (2), (1)")
+    before = documents(sql, app, "a")
+    sql(
+        f"""MERGE {app}.a AS t USING (VALUES (2), (1)) AS w (i) ON t.id = w.i
+            WHEN MATCHED AND t.id = 2 THEN DELETE WHEN MATCHED THEN UPDATE SET id = 2;"""
+    )
+    assert {key: row[0] for key, row in documents(sql, app, "a").items()} == {2: before[1][0]}
+    assert [delete.document_id for delete in journal.deletes(resource(app, "a"))] == [before[2][0]]
+    assert clean(journal)
+
+
+@pytest.mark.acceptance("75")
+def test_a_shown_column_that_is_renamed_stays_shown_whatever_is_renewed_first(journal: dj.Journal, sql: Sql, schools: str) -> None:
+    """Its view is dropped first, which holds the column's name."""
+    kept = sql(f"SELECT TrackedTableId FROM dms.TrackedTable WHERE TableName = N'{schools}.school'")[0][0]
+    sql(f"DROP VIEW dms.tracked_{kept}")
+    sql(f"EXEC sp_rename N'{schools}.school.name', N'full_name', N'COLUMN'")
+    journal.renew_tracking(f"{schools}.student")
+    journal.renew_tracking(f"{schools}.school")
+    assert next(one.shows for one in journal.tracked() if one.table == f"{schools}.school") == ("full_name", "id")
+    assert clean(journal)
+
+
 KEYS = {  # by column: type, a value in T-SQL, how it reads
     "big": ("bigint", "9223372036854775807", 9223372036854775807),
     "dec": ("decimal(20, 4)", "12345678901234.5000", 12345678901234.5),

@@ -440,6 +440,7 @@ BEGIN
     SET ROWCOUNT 0;' + @identity + N'
     DECLARE @ids nvarchar(max);
     DECLARE @match TABLE ($declared$, $declared_old$);
+    DECLARE @double TABLE (DocumentId bigint NOT NULL PRIMARY KEY, HeirId bigint NOT NULL);
     DECLARE @row TABLE ($declared_null$, $declared_old$, OldKeyValues nvarchar(max) COLLATE Latin1_General_100_BIN2 NULL, OldHash binary(32) NULL,
         KeyValues nvarchar(max) COLLATE Latin1_General_100_BIN2 NULL, KeyHash binary(32) NULL, DocumentId bigint NULL, IsShown bit NOT NULL, IsLinked bit NOT NULL, IsNew bit NOT NULL);
     $link$
@@ -487,10 +488,30 @@ BEGIN
         EXEC dms.remove_tracked @ids;
     DELETE FROM @row WHERE KeyValues IS NULL;
     IF EXISTS (SELECT * FROM @row WHERE DocumentId IS NOT NULL AND KeyValues <> OldKeyValues)
+    BEGIN
         UPDATE document SET KeyValues = w.KeyValues, ContentVersion = -1, IdentityVersion = -1
         FROM @row AS w INNER JOIN dms.Document AS document ON document.DocumentId = w.DocumentId
         WHERE w.KeyValues <> w.OldKeyValues
         OPTION (LOOP JOIN, FORCE ORDER);
+        -- A trigger that ran before this one may have made a document for a row under its new key, and a row that MERGE deleted has left its own there: both give way to
+        -- the document that comes with the row.
+        INSERT INTO @double (DocumentId, HeirId)
+        SELECT other.DocumentId, w.DocumentId
+        FROM @row AS w INNER JOIN dms.Document AS other ON other.ResourceKeyId = $kind$ AND other.KeyValuesHash = w.KeyHash AND other.KeyValues = w.KeyValues
+        WHERE w.KeyValues <> w.OldKeyValues AND other.DocumentId <> w.DocumentId AND NOT EXISTS (SELECT * FROM @row AS own WHERE own.DocumentId = other.DocumentId)
+        OPTION (LOOP JOIN, FORCE ORDER);
+        IF EXISTS (SELECT * FROM @double)
+        BEGIN
+            INSERT INTO dms.ReferenceEdge (ParentDocumentId, ChildDocumentId, IsIdentityComponent)
+            SELECT edge.ParentDocumentId, w.HeirId, MAX(CAST(edge.IsIdentityComponent AS int))
+            FROM @double AS w INNER JOIN dms.ReferenceEdge AS edge ON edge.ChildDocumentId = w.DocumentId
+            WHERE NOT EXISTS (SELECT * FROM dms.ReferenceEdge AS own WHERE own.ParentDocumentId = edge.ParentDocumentId AND own.ChildDocumentId = w.HeirId)
+            GROUP BY edge.ParentDocumentId, w.HeirId
+            OPTION (LOOP JOIN, FORCE ORDER);
+            SELECT @ids = CONCAT(N''['', STRING_AGG(CAST(w.DocumentId AS nvarchar(max)), N'',''), N'']'') FROM @double AS w;
+            EXEC dms.remove_tracked @ids;
+        END;
+    END;
     IF EXISTS (SELECT * FROM @row WHERE DocumentId IS NOT NULL AND KeyValues = OldKeyValues AND IsShown = 1)
         UPDATE document SET ContentVersion = -1, IdentityVersion = -1
         FROM @row AS w INNER JOIN dms.Document AS document ON document.DocumentId = w.DocumentId
