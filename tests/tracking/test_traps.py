@@ -639,3 +639,27 @@ def test_verify_names_a_table_that_was_altered_and_looks_at_the_others(tracked: 
         assert "row-undocumented" in {found.code for found in journal.verify().findings}
         journal.renew_tracking()
     assert clean(tracked)
+
+
+@pytest.mark.acceptance("70")
+@pytest.mark.parametrize("statement", ["INSERT INTO app.b VALUES (2, 7)", "UPDATE app.b SET a = 7"])
+def test_a_row_of_a_partitioned_table_that_a_snapshot_does_not_see(
+    tracked: str, sql: Sql, connect: Connect, statement: str
+) -> None:
+    """The server checks the key of a partitioned table by what is there now: it takes what the transaction cannot read."""
+    sql("CREATE SCHEMA app; CREATE TABLE app.a (id int PRIMARY KEY) PARTITION BY RANGE (id)")
+    sql("CREATE TABLE app.a1 PARTITION OF app.a FOR VALUES FROM (0) TO (10)")
+    sql("CREATE TABLE app.b (id int PRIMARY KEY, a int REFERENCES app.a)")
+    track(sql, "a", "b")
+    sql("INSERT INTO app.b VALUES (1, NULL)")
+    conn = connect(autocommit=False)
+    conn.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+    conn.execute("SELECT FROM app.b")
+    sql("INSERT INTO app.a VALUES (7)")
+    with pytest.raises(psycopg.errors.SerializationFailure, match="refers to one that another transaction has inserted since"):
+        conn.execute(statement)
+    conn.rollback()
+    conn.execute(statement)
+    conn.commit()
+    assert len(edges(sql)) == 1
+    assert clean(tracked)

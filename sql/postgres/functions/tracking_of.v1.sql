@@ -31,10 +31,13 @@ SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off S
     link     text;  -- what r refers to: place, is_identity, key, child (null: a row that has no document)
     ensure   text;
     late     text;  -- whether r refers to a row that is not there yet
+    unseen   text;  -- whether r refers to a row that an older snapshot does not see, though the server's check does
     arrive   text;
     stays    text;  -- the edges of what refers to rows that go
     keep     text := '';
     cells    text;
+    conflict CONSTANT text := 'RAISE EXCEPTION ''could not serialize access: a row refers to one that another transaction has inserted since this one began''
+            USING ERRCODE = ''serialization_failure'', HINT = ''Run the transaction again.'';';
     is_late  boolean;  -- the key is deferrable: two rows may have one for a while
 BEGIN
     SELECT t.* INTO tracked FROM dms.TrackedTable AS t WHERE t.TrackedTableId = tracked_id;
@@ -95,8 +98,11 @@ SET TimeZone = ''UTC'' SET DateStyle = ''ISO, YMD'' SET IntervalStyle = ''postgr
         ' ORDER BY f.place),
         string_agg(format('%1$s AND NOT EXISTS (SELECT FROM dms.tracked_%2$s AS s WHERE %3$s)',
                           (SELECT string_agg(format('r.%I IS NOT NULL', c), ' AND ') FROM unnest(f.parent_columns) AS c), f.child_id, f.matches), ' OR ' ORDER BY f.place)
-            FILTER (WHERE f.is_late)
-    INTO link, ensure, late
+            FILTER (WHERE f.is_late),
+        string_agg(format('%1$s AND NOT EXISTS (SELECT FROM dms.tracked_%2$s AS s WHERE %3$s)',
+                          (SELECT string_agg(format('r.%I IS NOT NULL', c), ' AND ') FROM unnest(f.parent_columns) AS c), f.child_id, f.matches), ' OR ' ORDER BY f.place)
+            FILTER (WHERE NOT f.is_late AND (SELECT c.relkind = 'p' FROM pg_class AS c WHERE c.oid = dms.tracked_relation(f.child_id)))
+    INTO link, ensure, late, unseen
     FROM (SELECT f.*, row_number() OVER (ORDER BY f.name, f.constraint_id) AS place FROM dms.tracked_references() AS f WHERE f.parent_id = tracked_id) AS f;
 
     -- ensure(keys, waits): the documents of rows that have none, and their edges. The rows are locked, so that one session makes each. A fill does not
@@ -190,7 +196,14 @@ END ', tracked_id, typed, link, ensure, CASE WHEN late IS NULL THEN '' ELSE form
     CROSS JOIN LATERAL (SELECT KeyValues FROM dms.Document WHERE DocumentId = w.id OFFSET 0) AS d
     CROSS JOIN LATERAL (SELECT r.* FROM dms.tracked_%1$s AS r WHERE %2$s LIMIT 1) AS r
     WHERE %3$s
-    ON CONFLICT DO NOTHING;', tracked_id, typed, late) END) END;
+    ON CONFLICT DO NOTHING;', tracked_id, typed, late) END || CASE WHEN unseen IS NULL THEN '' ELSE format('
+    IF current_setting(''transaction_isolation'') IN (''repeatable read'', ''serializable'') AND EXISTS (
+        SELECT FROM unnest(parents) AS w (id)
+        CROSS JOIN LATERAL (SELECT KeyValues FROM dms.Document WHERE DocumentId = w.id OFFSET 0) AS d
+        CROSS JOIN LATERAL (SELECT r.* FROM dms.tracked_%1$s AS r WHERE %2$s LIMIT 1) AS r
+        WHERE %3$s) THEN
+        %4$s
+    END IF;', tracked_id, typed, unseen, conflict) END) END;
     statement := format('CREATE OR REPLACE FUNCTION dms.%I(parents bigint[], waits boolean DEFAULT true) RETURNS void %s AS %L', name, settings, source);
     RETURN NEXT;
 
@@ -317,7 +330,13 @@ BEGIN
     CROSS JOIN LATERAL (SELECT %4$s AS key OFFSET 0) AS k
     CROSS JOIN LATERAL (%5$s) AS p
     WHERE %6$s
-    ON CONFLICT DO NOTHING;', alias, tracked_id, equal_t, key_r, dms.tracked_document(tracked_id, 'k.key'), late) END) END
+    ON CONFLICT DO NOTHING;', alias, tracked_id, equal_t, key_r, dms.tracked_document(tracked_id, 'k.key'), late) END || CASE WHEN unseen IS NULL THEN '' ELSE format('
+    IF current_setting(''transaction_isolation'') IN (''repeatable read'', ''serializable'') AND EXISTS (
+        SELECT FROM inserted AS %1$s
+        CROSS JOIN LATERAL (SELECT r.* FROM dms.tracked_%2$s AS r WHERE %3$s LIMIT 1) AS r
+        WHERE %4$s) THEN
+        %5$s
+    END IF;', alias, tracked_id, equal_t, unseen, conflict) END) END
     || CASE WHEN keep || arrive = '' THEN '' ELSE format('
     IF touched IS NOT NULL THEN
         %s
