@@ -146,3 +146,17 @@ def test_a_row_that_goes_beside_one_that_no_fill_has_reached_leaves_its_tombston
     sql("SELECT dms.fill_table('app.b')")
     assert documents(sql, "b").keys() == {'{"id": 1}'}
     assert clean(tracked)
+
+
+@pytest.mark.acceptance("67", "68")
+def test_a_row_takes_a_deferrable_key_before_its_holder_is_deleted(tracked: str, sql: Sql) -> None:
+    created(sql, "CREATE TABLE app.a (id int PRIMARY KEY DEFERRABLE, note text);", "a")
+    sql("INSERT INTO app.a VALUES (1, 'one'), (3, 'three')")
+    before = documents(sql, "a")
+    sql("BEGIN; SET CONSTRAINTS ALL DEFERRED; UPDATE app.a SET id = 3 WHERE note = 'one'")
+    sql("DELETE FROM app.a WHERE note = 'three'; COMMIT")
+    [(key, (left, *_))] = documents(sql, "a").items()
+    assert key == '{"id": 3}'
+    [(gone,)] = sql("SELECT DocumentId FROM dms.DocumentDeleteEvent")
+    assert {left, gone} == {row[0] for row in before.values()}, "the one that is left may be the other row's"
+    assert clean(tracked)

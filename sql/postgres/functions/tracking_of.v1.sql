@@ -534,7 +534,7 @@ END ', tracked_id, dms.columns_of(keys, 's'),
     name := format('tracked_%s_delete', tracked_id);
     source := format('
 DECLARE
-    gone bigint[]; touched bigint[]; held bigint[]; left_over bigint[];
+    gone bigint[]; touched bigint[]; held bigint[]; left_over bigint[]; extra bigint[];
 BEGIN
     IF NOT EXISTS (SELECT FROM deleted) THEN
         RETURN NULL;
@@ -545,7 +545,7 @@ BEGIN
     CROSS JOIN LATERAL (SELECT %2$s AS key OFFSET 0) AS k
     CROSS JOIN LATERAL (%3$s) AS d
     LEFT JOIN LATERAL (SELECT true AS is_there FROM dms.tracked_%4$s AS r WHERE %5$s LIMIT 1) AS r ON true;
-    IF touched IS NOT NULL THEN  -- another row has come under the key meanwhile
+%9$s    IF touched IS NOT NULL THEN  -- another row has come under the key meanwhile
         UPDATE dms.Document SET ContentVersion = NULL, IdentityVersion = NULL WHERE DocumentId = ANY (touched);
         PERFORM dms.tracked_%4$s_edges(touched);
         %6$s
@@ -557,7 +557,22 @@ BEGIN
 END ', alias, key_t, dms.tracked_document(tracked_id, 'k.key'), tracked_id, equal_t, keep, CASE WHEN stays = '' THEN '' ELSE '
         held := ARRAY(
             SELECT DISTINCT e.ParentDocumentId FROM unnest(gone) AS w (id)
-            CROSS JOIN LATERAL (SELECT ParentDocumentId FROM dms.ReferenceEdge WHERE ChildDocumentId = w.id OFFSET 0) AS e);' END, stays);
+            CROSS JOIN LATERAL (SELECT ParentDocumentId FROM dms.ReferenceEdge WHERE ChildDocumentId = w.id OFFSET 0) AS e);' END, stays, CASE WHEN is_late THEN format('    IF touched IS NOT NULL THEN  -- two rows had the key for a while, and two documents: as many stay as rows do
+        SELECT array_agg(f.id) INTO extra
+        FROM (
+            SELECT c.DocumentId AS id, row_number() OVER (PARTITION BY d.KeyValues ORDER BY c.ContentVersion DESC, c.DocumentId) AS place,
+                   (SELECT count(*) FROM dms.tracked_%1$s AS r WHERE %2$s) AS rows
+            FROM (SELECT DISTINCT o.KeyValues FROM dms.Document AS o WHERE o.DocumentId = ANY (touched)) AS d
+            CROSS JOIN LATERAL (%3$s) AS f
+            JOIN dms.Document AS c ON c.DocumentId = f.DocumentId) AS f
+        WHERE f.place > f.rows;
+        IF extra IS NOT NULL THEN
+            gone := gone || extra;
+            touched := ARRAY(SELECT f.DocumentId FROM (SELECT DISTINCT o.KeyValues FROM dms.Document AS o WHERE o.DocumentId = ANY (touched)) AS d
+                             CROSS JOIN LATERAL (%3$s) AS f WHERE f.DocumentId <> ALL (extra));
+        END IF;
+    END IF;
+', tracked_id, typed, replace(dms.tracked_document(tracked_id, 'd.KeyValues'), ' LIMIT 1', ' OFFSET 0')) ELSE '' END);
     statement := format('CREATE OR REPLACE FUNCTION dms.%I() RETURNS trigger %s AS %L', name, settings, source);
     RETURN NEXT;
 
