@@ -160,3 +160,22 @@ def test_a_row_takes_a_deferrable_key_before_its_holder_is_deleted(tracked: str,
     [(gone,)] = sql("SELECT DocumentId FROM dms.DocumentDeleteEvent")
     assert {left, gone} == {row[0] for row in before.values()}, "the one that is left may be the other row's"
     assert clean(tracked)
+
+
+@pytest.mark.acceptance("67")
+def test_a_row_passes_by_a_key_that_another_one_has_left(tracked: str, sql: Sql) -> None:
+    """Cascades of one statement: a row's key is for a while what another's was. Each row has a document, maybe a new one."""
+    created(
+        sql,
+        "CREATE TABLE app.o (id int PRIMARY KEY, next int);"
+        "CREATE TABLE app.l (o int REFERENCES app.o ON UPDATE CASCADE, n int, PRIMARY KEY (o, n));"
+        "CREATE FUNCTION app.move() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+        " IF NEW.next IS NOT NULL THEN UPDATE app.o SET id = NEW.next, next = NULL WHERE id = NEW.id; END IF; RETURN NULL; END $$;"
+        "CREATE TRIGGER move AFTER UPDATE ON app.o FOR EACH ROW EXECUTE FUNCTION app.move();",
+        "o",
+        "l",
+    )
+    sql("INSERT INTO app.o VALUES (1), (5); INSERT INTO app.l VALUES (1, 1), (5, 1)")
+    sql("UPDATE app.o SET id = w.k, next = w.n FROM (VALUES (1, 2, NULL), (5, 1, 9)) AS w (i, k, n) WHERE id = w.i")
+    assert documents(sql, "l").keys() == {'{"n": 1, "o": 2}', '{"n": 1, "o": 9}'}
+    assert clean(tracked)

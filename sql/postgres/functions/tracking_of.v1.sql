@@ -359,15 +359,14 @@ BEGIN
     END IF;
     INSERT INTO dms.TrackedRekey (TrackedTableId, DocumentId, OldKeyValues, KeyValues, IsRelinked)
     SELECT %3$s, d.DocumentId, old_key, new_key, %5$s FROM (%4$s) AS d
-    ON CONFLICT (TrackedTableId, DocumentId) %6$s;
+    ON CONFLICT (TrackedTableId, DocumentId) DO NOTHING;
     IF NOT FOUND AND EXISTS (SELECT FROM dms.TrackedTable WHERE TrackedTableId = %3$s AND FilledAt IS NOT NULL) THEN
-        UPDATE dms.TrackedRekey SET KeyValues = new_key WHERE TrackedTableId = %3$s AND KeyValues = old_key;  -- a row that changes twice
+        UPDATE dms.TrackedRekey SET KeyValues = new_key, IsRelinked = IsRelinked OR %5$s
+        WHERE TrackedTableId = %3$s AND KeyValues = old_key;  -- a row that changes twice
     END IF;
     RETURN NULL;
 END ', dms.tracked_key_json(tracked_id, 'OLD'), dms.tracked_key_json(tracked_id, 'NEW'), tracked_id, dms.tracked_document(tracked_id, 'old_key'),
-        CASE WHEN links = '{}' THEN 'false' ELSE format('record_image_ne(ROW(%s), ROW(%s))', dms.columns_of(links, 'OLD'), dms.columns_of(links, 'NEW')) END,
-        CASE WHEN is_late THEN 'DO NOTHING'
-             ELSE 'DO UPDATE SET KeyValues = excluded.KeyValues, IsRelinked = TrackedRekey.IsRelinked OR excluded.IsRelinked' END);
+        CASE WHEN links = '{}' THEN 'false' ELSE format('record_image_ne(ROW(%s), ROW(%s))', dms.columns_of(links, 'OLD'), dms.columns_of(links, 'NEW')) END);
     statement := format('CREATE OR REPLACE FUNCTION dms.%I() RETURNS trigger %s AS %L', name, settings, source);
     RETURN NEXT;
 
