@@ -114,9 +114,7 @@ class Shape(msgspec.Struct, omit_defaults=True):
 
     def witness(self) -> Witness | None:
         """A document that has a value here."""
-        number = None if self.number is None else self.number.low_in
-        found = (self.text_in, self.flag_in, number, self.record_in, self.list_in, self.deep_in)
-        return next((each for each in found if each is not None), None)
+        return next((by for _, by in _kinds(self)), None)
 
 
 def merged(shapes: list[Shape]) -> Shape:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+import dmsjournal as dj
 from tests.helpers import commit
 from tests.sqlserver import babelfish, grammar
 
@@ -48,6 +49,23 @@ def admin(empty: str) -> Iterator[sa.Connection]:
     engine = sa.create_engine(empty, poolclass=sa.NullPool)
     with engine.connect() as connection:
         yield connection
+
+
+@pytest.fixture(scope="module")
+def database(sqlserver_server) -> Iterator[str]:
+    """The URL of a database with option tracking, one for a module: installing it takes a stand-in many seconds."""
+    from dmsjournal.schema import migrate
+
+    with sqlserver_server.fresh_database() as url:
+        migrate.upgrade(url, options=["tracking"])
+        yield url
+
+
+@pytest.fixture(scope="module")
+def library(database: str) -> Iterator[dj.Journal]:
+    """Its journal."""
+    with dj.connect(database) as journal:
+        yield journal
 
 
 @pytest.fixture

@@ -19,15 +19,6 @@ APP = "races"
 
 
 @pytest.fixture(scope="module")
-def database(sqlserver_server) -> Iterator[str]:
-    from dmsjournal.schema import migrate
-
-    with sqlserver_server.fresh_database() as url:
-        migrate.upgrade(url, options=["tracking"])
-        yield url
-
-
-@pytest.fixture(scope="module")
 def sessions(database: str) -> Iterator[list[sa.Connection]]:
     """Three, for all tests: a stand-in needs seconds to warm each up. The third one reads what is committed."""
     engine = sa.create_engine(database, poolclass=sa.NullPool)
@@ -35,12 +26,6 @@ def sessions(database: str) -> Iterator[list[sa.Connection]]:
         commit(onlooker, f"CREATE SCHEMA {APP}")
         prepare(lambda statement: commit(onlooker, statement), APP)
         yield [first, second, onlooker]
-
-
-@pytest.fixture(scope="module")
-def library(database: str) -> Iterator[dj.Journal]:
-    with dj.connect(database) as journal:
-        yield journal
 
 
 @pytest.fixture

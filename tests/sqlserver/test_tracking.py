@@ -23,26 +23,11 @@ _NUMBERS = itertools.count(1)
 
 
 @pytest.fixture(scope="module")
-def database(sqlserver_server) -> Iterator[str]:
-    from dmsjournal.schema import migrate
-
-    with sqlserver_server.fresh_database() as url:
-        migrate.upgrade(url, options=["tracking"])
-        yield url
-
-
-@pytest.fixture(scope="module")
 def session(database: str) -> Iterator[sa.Connection]:
     """One session of the installing user for all tests: a stand-in needs seconds to warm each up."""
     engine = sa.create_engine(database, poolclass=sa.NullPool)
     with engine.connect() as conn:
         yield conn
-
-
-@pytest.fixture(scope="module")
-def library(database: str) -> Iterator[dj.Journal]:
-    with dj.connect(database) as journal:
-        yield journal
 
 
 @pytest.fixture
