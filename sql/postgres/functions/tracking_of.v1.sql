@@ -96,14 +96,14 @@ SET TimeZone = ''UTC'' SET DateStyle = ''ISO, YMD'' SET IntervalStyle = ''postgr
         string_agg(format('PERFORM dms.tracked_%1$s_ensure(ARRAY(
             SELECT DISTINCT m.key FROM unnest(missing_keys, missing_places) AS m (key, place) WHERE m.place = %2$s), waits);', f.child_id, f.place), '
         ' ORDER BY f.place),
-        string_agg(format('%1$s AND NOT EXISTS (SELECT FROM dms.tracked_%2$s AS s WHERE %3$s)',
-                          (SELECT string_agg(format('r.%I IS NOT NULL', c), ' AND ') FROM unnest(f.parent_columns) AS c), f.child_id, f.matches), ' OR ' ORDER BY f.place)
-            FILTER (WHERE f.is_late),
-        string_agg(format('%1$s AND NOT EXISTS (SELECT FROM dms.tracked_%2$s AS s WHERE %3$s)',
-                          (SELECT string_agg(format('r.%I IS NOT NULL', c), ' AND ') FROM unnest(f.parent_columns) AS c), f.child_id, f.matches), ' OR ' ORDER BY f.place)
+        string_agg(f.absent, ' OR ' ORDER BY f.place) FILTER (WHERE f.is_late),
+        string_agg(f.absent, ' OR ' ORDER BY f.place)
             FILTER (WHERE NOT f.is_late AND (SELECT c.relkind = 'p' FROM pg_class AS c WHERE c.oid = dms.tracked_relation(f.child_id)))
     INTO link, ensure, late, unseen
-    FROM (SELECT f.*, row_number() OVER (ORDER BY f.name, f.constraint_id) AS place FROM dms.tracked_references() AS f WHERE f.parent_id = tracked_id) AS f;
+    FROM (SELECT f.*, row_number() OVER (ORDER BY f.name, f.constraint_id) AS place,
+                 format('%1$s AND NOT EXISTS (SELECT FROM dms.tracked_%2$s AS s WHERE %3$s)',  -- r refers to a row that is not seen
+                        (SELECT string_agg(format('r.%I IS NOT NULL', c), ' AND ') FROM unnest(f.parent_columns) AS c), f.child_id, f.matches) AS absent
+          FROM dms.tracked_references() AS f WHERE f.parent_id = tracked_id) AS f;
 
     -- ensure(keys, waits): the documents of rows that have none, and their edges. The rows are locked, so that one session makes each. A fill does not
     -- wait: it passes by a row that a writer has locked, and the last pass makes the edges to it.
