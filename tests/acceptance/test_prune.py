@@ -7,6 +7,7 @@ import socket
 import time
 from datetime import timedelta
 from itertools import pairwise
+from types import SimpleNamespace
 
 import pytest
 import sqlalchemy as sa
@@ -286,8 +287,7 @@ def test_batches_have_a_size_a_progress_and_an_end(history: dj.Journal, connecti
 def test_a_prune_ends_in_time_and_the_next_one_goes_on(history: dj.Journal, connections, monkeypatch: pytest.MonkeyPatch) -> None:
     naps: list[float] = []
     now = iter(range(1000))
-    monkeypatch.setattr(prune.time, "monotonic", lambda: next(now))
-    monkeypatch.setattr(prune.time, "sleep", naps.append)
+    monkeypatch.setattr(prune, "time", SimpleNamespace(monotonic=lambda: next(now), sleep=naps.append))
     pruned = history.prune(15, batch_size=1, pause=timedelta(seconds=7), max_runtime=timedelta(seconds=10))
     assert not pruned.finished
     assert 0 < pruned.deleted < 12

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from bisect import bisect_right
+from types import SimpleNamespace
 
 import pytest
 
@@ -208,8 +209,10 @@ def test_a_look_that_takes_long_is_taken_less_often(monkeypatch: pytest.MonkeyPa
     waker = Waker(newest, 0.01, lambda: None)
 
     async def run() -> None:
-        monkeypatch.setattr("dmsjournal.http.horizon_watch.time.monotonic", lambda: clock[0])
-        monkeypatch.setattr("dmsjournal.http.horizon_watch.asyncio.sleep", rest)
+        monkeypatch.setattr("dmsjournal.http.horizon_watch.time", SimpleNamespace(monotonic=lambda: clock[0]))
+        monkeypatch.setattr(
+            "dmsjournal.http.horizon_watch.asyncio", SimpleNamespace(sleep=rest, Event=asyncio.Event, timeout=asyncio.timeout)
+        )
         waiting, running = asyncio.create_task(waker.beyond(4, 60)), asyncio.create_task(waker.run())
         await waiting
         running.cancel()

@@ -57,3 +57,12 @@ def test_no_class_has_the_name_of_another() -> None:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 public.setdefault(node.name, set()).add(name)
     assert {name: places for name, places in public.items() if len(places) > 1 and name not in PUBLISHED} == {}
+
+
+def test_no_test_changes_the_clock_of_other_threads() -> None:
+    """A library's thread that sleeps in a loop would run free, and fill a list: give the module under test its own `time`."""
+    changed = re.compile(
+        r"""setattr\(\s*(?:"(?:[\w.]+\.)?(?:time|asyncio|threading)\.\w|(?:[\w.]+\.)?(?:time|asyncio|threading), ")"""
+    )
+    tests = Path(__file__).parents[1]
+    assert [str(path.relative_to(tests)) for path in sorted(tests.rglob("*.py")) if changed.search(path.read_text("utf-8"))] == []

@@ -319,7 +319,7 @@ def test_a_demo_that_is_kept_says_what_there_is(
 
     for name in files:
         (tmp_path / name).mkdir()
-    monkeypatch.setattr(story.threading, "Event", Mock(side_effect=KeyboardInterrupt))
+    monkeypatch.setattr(story, "threading", Mock(Event=Mock(side_effect=KeyboardInterrupt)))
     console = Console(record=True, width=200)
     story._wait(console, Mock(url=lambda: "postgresql://here/demo"), tmp_path)
     assert console.export_text().strip().startswith(says)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -224,7 +225,7 @@ def test_without_matplotlib_it_says_what_to_install(run: Run, tmp_path: Path, mo
 def test_watching_ends_at_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     states = iter([EMPTY, EMPTY, STATUS])
     waited: list[float] = []
-    monkeypatch.setattr("time.sleep", waited.append)
+    monkeypatch.setattr("dmsjournal.cli.status.time", SimpleNamespace(sleep=waited.append))  # threads of others sleep too
     monkeypatch.setattr(dj.Journal, "status", lambda self: next(states))
     result = CliRunner().invoke(cli.app, ["status", "--url", URL, "--watch", "5", "--max-lag-versions", "50"])
     assert (result.exit_code, waited, result.stdout.count("versions  oldest")) == (3, [5, 5], 3)
