@@ -11,9 +11,10 @@ from typing import Any
 import sqlalchemy as sa
 from alembic.operations import MigrateOperation, Operations
 
+from dmsjournal.database.connect import translated
 from dmsjournal.database.engines import engine_of_dialect
 from dmsjournal.model.resources import ResourceKey
-from dmsjournal.operate.tracking import TrackedTable, literal_of, statement_of
+from dmsjournal.operate.tracking import TrackedTable, literal_of, naming, statement_of
 
 __all__ = ["TrackTableOp", "UntrackTableOp"]
 
@@ -41,7 +42,7 @@ class TrackTableOp(MigrateOperation):
     ) -> None:
         """Tracks a table, named as SQL has it with its schema, or as SQLAlchemy describes it.
 
-        Where it is large, fill it afterwards: `fill=False`, and dmsjournal track --renew.
+        Where it is large, fill it afterwards: `fill=False`, and dmsjournal track --renew. Online it raises what Journal.track does.
         """
         settings: dict[str, Any] = {"resource": resource, "key": key, "bodies": bodies, "trust": trust}
         if isinstance(table, sa.Table):
@@ -99,4 +100,5 @@ def _execute(operations: Operations, name: str, binds: dict[str, object]) -> Non
     if context.as_sql:
         context.impl.static_output(literal_of(engine, name, binds) + ("\nGO" if engine.SEPARATOR else ""))  # each declares its own
     else:
-        operations.execute(statement_of(engine, name, binds))
+        with naming(str(binds["table_name"])), translated():
+            operations.execute(statement_of(engine, name, binds))

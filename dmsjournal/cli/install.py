@@ -5,9 +5,10 @@ from typing import Annotated, Any
 
 import typer
 
+import dmsjournal as dj
 from dmsjournal.cli.base import LockTimeout, Pause, Trust, Url, app, warn_trusted
 from dmsjournal.cli.output import ProgressLines, say
-from dmsjournal.cli.track import Bodies, Columns, Keys, Project, Shows, asked
+from dmsjournal.cli.track import Bodies, Columns, Exclude, Keys, Project, Schema, Shows, asked, named
 from dmsjournal.database.engines import DEFAULT, ENGINES, engine_named
 from dmsjournal.operate import tracking
 
@@ -138,13 +139,16 @@ def sql(
     url: Annotated[
         str | None, typer.Option(envvar="DMSJOURNAL_URL", metavar="URL", help="Whose SQL, where --engine does not say.")
     ] = None,
+    schema: Schema = None,
+    exclude: Exclude = None,
     project: Project = None,
     shows: Shows = None,
     columns: Columns = None,
     keys: Keys = None,
     bodies: Bodies = False,
 ) -> None:
-    """Print the SQL of an upgrade or downgrade. It is for reading, and runs with psql or sqlcmd. No database is needed.
+    """Print the SQL of an upgrade or downgrade. It is for reading, and runs with psql or sqlcmd. It needs no
+    database, but for --schema.
 
     Example: dmsjournal sql --with max_dep_identity_version > option.sql
     """
@@ -152,6 +156,13 @@ def sql(
     from dmsjournal.schema import migrate
 
     name = engine or (connect.engine_of_url(url).NAME if url else DEFAULT)
+    if words == ["track"] and schema is not None:
+        if url is None or name != connect.engine_of_url(url).NAME:
+            raise dj.InvalidRequest("schema", schema, "its tables are read from the database: give --url, or name the tables")
+        with dj.connect(url) as db:
+            words = ["track", *named(db, None, schema, exclude)]
+    elif schema is not None or exclude:
+        raise typer.BadParameter("--schema and --exclude are for `sql track --schema NAME`, without names of tables")
     if words:
         typer.echo(_tracking_script(str(name), words, lock_timeout, (project, shows, columns, keys, bodies, trust)), nl=False)
         return

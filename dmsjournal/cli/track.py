@@ -24,6 +24,8 @@ Keys = Annotated[
     list[str] | None,
     typer.Option("--key", metavar="TABLE=NAME", help="A unique constraint to use in place of the primary key. May be repeated."),
 ]
+Schema = Annotated[str | None, typer.Option(metavar="NAME", help="Track all tables of a schema, in foreign-key order.")]
+Exclude = Annotated[list[str] | None, typer.Option(metavar="TABLE", help="With --schema: a table to leave out. May be repeated.")]
 Project = Annotated[str | None, typer.Option(metavar="NAME", help="Project of the resources.", show_default="the schema's name")]
 Bodies = Annotated[bool, typer.Option("--bodies", help="Keep each row as JSON, for option images and for readers.")]
 TrustTable = Annotated[
@@ -38,7 +40,8 @@ TrustTable = Annotated[
 def track(
     url: Url,
     tables: Annotated[list[str] | None, typer.Argument(metavar="TABLE…", help="Such as app.student; quoted as in SQL.")] = None,
-    schema: Annotated[str | None, typer.Option(metavar="NAME", help="Track all tables of a schema, in foreign-key order.")] = None,
+    schema: Schema = None,
+    exclude: Exclude = None,
     project: Project = None,
     shows: Shows = None,
     columns: Columns = None,
@@ -62,7 +65,7 @@ def track(
     from rich.markup import escape
 
     rest = durations.parsed("pause", pause)
-    if renew and (schema or shows or columns or keys or bodies or dry_run):
+    if renew and (schema or exclude or shows or columns or keys or bodies or dry_run):
         raise typer.BadParameter("--renew takes tables alone: untrack a table to track it in another way")
     console, told = Console(stderr=True), ProgressLines()
     with dj.connect(url) as db, console.status("looking") as status:
@@ -79,7 +82,7 @@ def track(
             )
             print_items(listed, json, False)
             return
-        names = [*(tables or ()), *([] if schema is None else tracking.tables_of(db.database, schema))]
+        names = named(db, tables, schema, exclude)
         if not names:
             raise typer.BadParameter("name tables, or a schema with --schema")
         wanted = asked(names, project, shows, columns, keys, bodies, trust)
@@ -117,6 +120,15 @@ def tracked(url: Url, json: Json = False) -> None:
     """
     with dj.connect(url) as db:
         print_items(db.tracked(), json, False)
+
+
+def named(db: dj.Journal, tables: list[str] | None, schema: str | None, exclude: list[str] | None) -> list[str]:
+    """The tables that a command line names, and those of a schema but for some. Raises InvalidRequest."""
+    found = [] if schema is None else tracking.tables_of(db.database, schema)
+    for name in exclude or ():
+        if name not in found:
+            raise dj.InvalidRequest("exclude", name, f"name one of the tables of --schema: {', '.join(found) or 'none'}")
+    return [*(tables or ()), *(name for name in found if name not in (exclude or ()))]
 
 
 def asked(

@@ -404,6 +404,8 @@ def as_journal_error(error: exc.DBAPIError) -> JournalError:
         return NotInstalled(None, REVISION)
     if code in ("DJ001", "DJ004"):
         return UnsupportedCapability(message, hint or "")
+    if code == "DJ009":
+        return InvalidRequest("table", message, hint or "")
     if code in ("DJ002", "DJ003", "DJ005", "DJ008"):
         return InvalidRequest("statement", message, hint or "")
     if code == "2200H":  # it names the sequence: that of resources has 32,767 ids

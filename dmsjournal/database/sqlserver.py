@@ -91,7 +91,7 @@ _MARK = re.compile(
     r"--[^\n]*|/\*.*?\*/|'[^']*'|\"[^\"]*\"|\[[^]]*]|(\?)", re.DOTALL
 )  # a parameter's, or what may hold a mark that is none
 _HEAD = re.compile(r"^(?:CREATE\s+OR\s+ALTER|CREATE|ALTER)\s+(?=TRIGGER|PROCEDURE|VIEW|FUNCTION)", re.MULTILINE)
-_OURS = range(50001, 50011)  # what sql/sqlserver throws
+_OURS = range(50001, 50012)  # what sql/sqlserver throws
 _OURS_BY_WORDS = {  # mssql-python keeps the number to itself
     50001: "the horizon cannot be read in a",
     50002: "a document cannot (be replaced|change its)",
@@ -103,7 +103,8 @@ _OURS_BY_WORDS = {  # mssql-python keeps the number to itself
     50007: "consumer .* belongs to user",
     50008: "TR_Document_Stamp did not fire|TR_Document_Names does not know",
     50009: "another migration is on its way",
-    50010: "table .* (cannot be tracked|is not there|is tracked already|is not tracked|has no column)",
+    50010: "table .* cannot be tracked",
+    50011: "table .* (is not there|is tracked already|is not tracked|has no column)|resource .* is that of table",
 }
 # What Microsoft's driver and, at the end, SQLAlchemy know after the question mark: the driver drops anything else without a word.
 # Of the driver's page "DSN and Connection String Keywords and Attributes".
@@ -325,6 +326,8 @@ def as_journal_error(error: exc.DBAPIError) -> JournalError:
     said, _, remedy = message.partition(". ")
     if number in (50001, 50004, 50010):
         return UnsupportedCapability(said, remedy)
+    if number == 50011:
+        return InvalidRequest("table", said, remedy)
     if number in (50002, 50003):
         return InvalidRequest("statement", said, remedy)
     if number in _RETRY or "deadlock" in low or "update conflict" in low or "could not serialize" in low or is_locked_out(error):

@@ -236,6 +236,10 @@ MEANINGS = {
     "tracking-outdated": Meaning(
         "Columns of a tracked table have changed since it was looked at.", "dmsjournal track --renew, or repair, takes it in"
     ),
+    "tracking-failing": Meaning(
+        "Writes of a tracked table fail: a column that its triggers name has another name, or one is new that they cannot read.",
+        "dmsjournal track --renew, or repair, takes it in",
+    ),
     "tracking-untrusted": Meaning(
         "Code of another role can run with the installing role's rights when a tracked table is read. Its rows were not looked at.",
         "drop the object, or change its owner; if you trust that role as the installing role, dmsjournal track --renew --trust",

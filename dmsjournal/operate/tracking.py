@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
@@ -47,6 +48,8 @@ class TrackedTable:
     def __post_init__(self) -> None:
         if not isinstance(self.table, str) or not self.table.strip():
             raise InvalidRequest("table", self.table, "name it with its schema, as SQL has it: app.student")
+        if self.resource is not None and not isinstance(self.resource, ResourceKey):
+            raise InvalidRequest("resource", self.resource, "give a ResourceKey, such as ResourceKey('App', 'Student', '1')")
         for name in ("shows", "columns"):
             given = getattr(self, name)
             if given is not None and (isinstance(given, str) or not all(isinstance(column, str) for column in given)):
@@ -65,6 +68,9 @@ class TrackedTable:
         schema = table.schema or engine_of_dialect(spoken.name).DEFAULT_SCHEMA
         quote = spoken.identifier_preparer.quote
         said = {str(column.name): column.info.get("dmsjournal") for column in table.columns}
+        for name, word in said.items():
+            if word not in (None, "shown", "unwatched"):
+                raise InvalidRequest(f"info of column {name}", word, "write 'shown' or 'unwatched', or leave it out")
         shown = [name for name, word in said.items() if word == "shown"]
         watched = [name for name, word in said.items() if word != "unwatched"]
         found: dict[str, Any] = {"shows": shown or None, "columns": watched if len(watched) < len(said) else None}
@@ -125,8 +131,9 @@ def track(
     """See Journal.track."""
     _check_batches(blocks, pause)
     _require(database)
+    _refuse_any(database, tables)
     for table in tables:
-        with database.session() as session:
+        with naming(table.table), database.session() as session:
             session.execute(
                 "operate/track_lock_timeout", lock_timeout=database.engine.lock_timeout(checked_lock_timeout(lock_timeout))
             )
@@ -156,7 +163,7 @@ def renew(
     refused: dict[str, JournalError] = {}
     for name in names:
         try:
-            with database.session() as session:
+            with naming(name), database.session() as session:
                 session.execute(
                     "operate/track_lock_timeout", lock_timeout=database.engine.lock_timeout(checked_lock_timeout(lock_timeout))
                 )
@@ -178,13 +185,15 @@ def renew(
 def plan(database: Database, tables: Sequence[TrackedTable]) -> list[TrackingPlan]:
     """What `track` would do with the tables, in their order; nothing is kept, and no lock on a table of theirs is taken."""
     _require(database)
+    _refuse_any(database, tables)
     plans = []
     with database.session() as session:
         noted = [session.execute("operate/note_tracked", **table.binds()).scalar_one() for table in tables]
         listed = {one.table: one for one in _listed(session)}
         for relation_id in noted:
             rows = session.execute("operate/tracking_statements", relation_id=relation_id).all()
-            plans.append(TrackingPlan(listed[rows[0].table_name], tuple(row.statement for row in rows)))
+            planned = replace(listed[rows[0].table_name], state=None)  # what it lacks is what the statements make
+            plans.append(TrackingPlan(planned, tuple(row.statement for row in rows)))
         session.conn.rollback()
     return plans
 
@@ -192,7 +201,7 @@ def plan(database: Database, tables: Sequence[TrackedTable]) -> list[TrackingPla
 def untrack(database: Database, table: str, *, keep_documents: bool, lock_timeout: str) -> None:
     """See Journal.untrack."""
     _require(database)
-    with database.session() as session:
+    with naming(table), database.session() as session:
         session.execute("operate/track_lock_timeout", lock_timeout=database.engine.lock_timeout(checked_lock_timeout(lock_timeout)))
         session.execute("operate/untrack", table_name=table, keep_documents=keep_documents)
 
@@ -276,6 +285,36 @@ def literal_of(engine: Engine, name: str, binds: Mapping[str, object]) -> str:
     """A statement as SQL, its values written out, with a semicolon at its end."""
     lines = engine.literal(statement_of(engine, name, binds)).splitlines()
     return "\n".join(line for line in lines if not line.startswith("--")).rstrip("\n;") + ";"
+
+
+@contextmanager
+def naming(table: str) -> Iterator[None]:
+    """Has a refusal of a name say the table as it was given."""
+    try:
+        yield
+    except InvalidRequest as error:
+        if error.parameter != "table":
+            raise
+        raise InvalidRequest("table", table, f"{error.value}. {error.remedy}") from error.__cause__
+
+
+def _refuse_any(database: Database, tables: Sequence[TrackedTable]) -> None:
+    """Raises UnsupportedCapability for all of the tables that cannot be tracked, before one of them is."""
+    refused: list[UnsupportedCapability] = []
+    for table in tables:
+        try:
+            with naming(table.table), database.session() as session:
+                binds = table.binds()
+                session.execute(
+                    "operate/check_track", **{name: binds[name] for name in ("table_name", "shows", "columns", "key", "trust")}
+                )
+        except UnsupportedCapability as error:
+            refused.append(error)
+    if len(refused) == 1:
+        raise refused[0]
+    if refused:
+        told = "; ".join(f"{error.capability} ({error.remedy.rstrip('.')})" for error in refused)
+        raise UnsupportedCapability(f"{len(refused)} tables", f"{told}. Nothing was changed: do that, or leave them out")
 
 
 def _require(database: Database) -> None:

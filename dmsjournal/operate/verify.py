@@ -227,6 +227,8 @@ def _note_foreign(session: Session, tally: _Tally, trust: Collection[str]) -> bo
     installer = session.execute("database/installing_role").scalar()
     found = ownership.untrusted(ownership.foreign_objects(session, installer), trust)
     foreign = [one for one in found if one.kind in _FOREIGN]  # the shape of tables is looked at with their definitions
+    known = ownership.trusted_by_tracking(session, foreign)
+    foreign = [one for one in foreign if one.subject not in known]
     for one in foreign:
         owned = f"{one.name} (is owned by {one.owner})" if one.kind == "owner" else str(one)
         tally.add(_FOREIGN[one.kind], owned)

@@ -278,9 +278,8 @@ def _online(
     engine = engine_for(url)
     try:
         with _ONE_AT_A_TIME, _refusals(), naming_holders(engine), translated(), engine.connect() as conn:
-            config = _config(engine_of(engine).NAME, lock_timeout, trust)
+            config = _config(engine_of(engine).NAME, lock_timeout, _refuse_foreign(conn, trust))
             config.attributes["connection"] = conn
-            _refuse_foreign(conn, trust)
             found = _found(conn)
             with conn.begin():
                 migrate(config, found)
@@ -289,15 +288,19 @@ def _online(
         engine.dispose()
 
 
-def _refuse_foreign(conn: sa.Connection, trust: Collection[str]) -> None:
+def _refuse_foreign(conn: sa.Connection, trust: Collection[str]) -> Collection[str]:
     """Raises MigrationRefused for what the role does not own, before anything of the schema is read: Alembic would read it first.
 
     The migration looks again in its own transaction (checks/owned.sql). This look refuses a name in `trust` that nothing has.
+    Gives what that look is told to trust: `trust`, and views of tracked tables whose owners `track` was told to trust.
     """
     with conn.begin():
         objects = [one for one in ownership.foreign_objects(Session(conn)) if one.kind != "grant"]
-    if foreign := ownership.untrusted(objects, trust):
+        foreign = ownership.untrusted(objects, trust)
+        known = ownership.trusted_by_tracking(Session(conn), foreign)
+    if foreign := [one for one in foreign if one.subject not in known]:
         raise MigrationRefused(*ownership.refusal(foreign))
+    return [*trust, *known]
 
 
 def _found(conn: sa.Connection) -> tuple[str, ...]:

@@ -8,12 +8,15 @@ Source: docs/dba/install.md, A schema that another role made.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from dmsjournal.database import sql
 from dmsjournal.database.session import Session
 from dmsjournal.errors import InvalidRequest
+
+_TRACKED_VIEW = re.compile(r'rule "_RETURN" on dms\.tracked_\d+')
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,18 @@ def untrusted(found: Iterable[ForeignObject], trust: Collection[str]) -> list[Fo
             known = f": name one of {', '.join(sorted(subjects))}" if subjects else ": leave it out"
             raise InvalidRequest("trust", name, f"the installing role owns it, or it is not there{known}")
     return [one for one in objects if one.subject not in trust]
+
+
+def trusted_by_tracking(session: Session, foreign: Collection[ForeignObject]) -> list[str]:
+    """Those of foreign objects that are views of tracked tables, whose owners `track` was told to trust: what `trust` takes.
+
+    None where anything else is foreign: what an operator said is read from a table of the schema, and then that may be false.
+    """
+    if not foreign or not all(one.kind == "reached" and _TRACKED_VIEW.fullmatch(one.subject) for one in foreign):
+        return []
+    told = {(row.subject, row.role) for row in session.execute("schema/trusted_views")}
+    known = {one.subject for one in foreign if (one.subject, one.owner) in told}
+    return sorted(known - {one.subject for one in foreign if (one.subject, one.owner) not in told})
 
 
 def checked_trust(trust: Collection[str]) -> Collection[str]:

@@ -393,6 +393,7 @@ EXECUTE = {  # who may execute each function, besides its owner
     "fill_tracked(text,integer)": [],
     "link_late()": [],
     "make_tracking(smallint)": [],
+    "check_asked(text,name[],name[],name,boolean)": [],
     "note_tracked(text,text,text,text,name[],name[],name,boolean,boolean)": [],
     "renamed_columns(name[],jsonb,oid)": [],
     "renew_tracking(text,boolean,boolean)": [],

@@ -78,7 +78,7 @@ UNTRANSLATED = {  # the queries that are not compared: each with what is said of
 OPERATIONS = re.compile(
     "^(adopt|verify|repair|status|prune|fill|feed)|_repair$|consumer|generation|partitions$|^open_transactions$|^(first_at|last_event)$|"
     "^(add_dependencies|bury_documents|enter_change|note_context|expire_(images|journal)|move_tombstones|raise_sequence|refile_edges)|"
-    "track|^exclude_images$|^remove_(dang|exp|images)|^(foreign_objects|hold_lease|(keep_)?partition_settings|hold_versions|installing_role|lock_holders)$"
+    "track|^trusted_views$|^exclude_images$|^remove_(dang|exp|images)|^(foreign_objects|hold_lease|(keep_)?partition_settings|hold_versions|installing_role|lock_holders)$"
 )
 
 COMPARED = [

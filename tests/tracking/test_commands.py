@@ -134,6 +134,85 @@ def test_a_wrong_command_names_what_is_wrong(tracked: str, sql: Sql, arguments: 
     assert sql("SELECT count(*) FROM dms.TrackedTable") == [(0,)]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["track", "shop.customr"], "= 'shop.customr': table shop.customr is not there. Name it with its schema"),
+        (["track", "customer"], "Is it shop.customer? Name it"),
+        (["track", "shop.Order"], 'Is it shop."Order"? Name it'),
+        (["untrack", "shop.customer"], "table = 'shop.customer': table shop.customer is not tracked. No table is tracked."),
+        (["track", "--renew", "shop.customer"], "table shop.customer is not tracked"),
+        (["track", "shop.customer", "--shows", "shop.customer=nam"], "has no column nam. Its columns are id, name."),
+        (["track", "shop.customer", "shop.customr", "--dry-run"], "= 'shop.customr'"),
+        (
+            ["track", "--schema", "shop", "--exclude", "shop.customr"],
+            "exclude = 'shop.customr': name one of the tables",
+        ),
+    ],
+)
+def test_a_wrong_name_ends_with_exit_code_1(tracked: str, sql: Sql, arguments: list[str], told: str) -> None:
+    sql(SHOP)
+    done = CliRunner().invoke(app, [*arguments, "--url", tracked], env={"COLUMNS": "300"})
+    assert (done.exit_code, sql("SELECT count(*) FROM dms.TrackedTable")) == (1, [(0,)])
+    assert told in done.output
+
+
+def test_a_partition_is_not_untracked_by_itself(tracked: str, sql: Sql) -> None:
+    sql("CREATE SCHEMA app; CREATE TABLE app.a (id int PRIMARY KEY) PARTITION BY RANGE (id)")
+    sql("CREATE TABLE app.a1 PARTITION OF app.a FOR VALUES FROM (0) TO (10)")
+    cli(tracked, "track", "app.a")
+    done = CliRunner().invoke(app, ["untrack", "app.a1", "--url", tracked])
+    assert (done.exit_code, "It is a partition of app.a: name that one." in done.output) == (1, True)
+
+
+def test_tables_that_cannot_be_tracked_are_named_before_another_one_is(tracked: str, sql: Sql) -> None:
+    sql(SHOP)
+    sql("CREATE TABLE shop.log (line text); CREATE UNLOGGED TABLE shop.cart (id int PRIMARY KEY)")
+    done = CliRunner().invoke(app, ["track", "--schema", "shop", "--url", tracked])
+    assert done.exit_code == 5
+    for told in ("2 tables", "shop.log cannot be tracked: it has no primary key", "shop.cart cannot be tracked: it is UNLOGGED"):
+        assert told in done.output
+    assert sql("SELECT count(*) FROM dms.TrackedTable") == [(0,)]
+    cli(tracked, "track", "--schema", "shop", "--exclude", "shop.log", "--exclude", "shop.cart")
+    assert [line.split("\t")[0] for line in cli(tracked, "tracked").splitlines()] == ['shop."Order"', "shop.customer"]
+
+
+def test_a_plan_has_rows_and_nothing_to_look_at(tracked: str, sql: Sql) -> None:
+    sql(SHOP)
+    sql("INSERT INTO shop.customer SELECT n, repeat('x', 20) FROM generate_series(2, 5000) AS n")
+    with dj.connect(tracked) as journal:
+        [plan] = journal.tracking_plan(dj.TrackedTable("shop.customer"))
+    assert plan.tracked.state is None
+    assert 2500 < plan.tracked.estimated_rows < 10_000  # no one has analysed it
+
+
+def test_a_script_of_a_whole_schema_reads_the_database(tracked: str, sql: Sql) -> None:
+    sql(SHOP)
+    words = ["sql", "track", "--schema", "shop", "--exclude", "shop.customer"]
+    done = CliRunner().invoke(app, [*words, "--url", tracked])
+    assert (done.exit_code, done.stdout.count("SELECT dms.track(")) == (0, 1)
+    assert "--url" in CliRunner().invoke(app, words).output
+    assert CliRunner().invoke(app, ["sql", "track", "shop.a", "--schema", "shop", "--url", tracked]).exit_code == 2
+
+
+def test_a_wrong_description_of_a_table_is_refused() -> None:
+    with pytest.raises(dj.InvalidRequest, match="ResourceKey"):
+        dj.TrackedTable("shop.customer", "Shop/Customer/1")  # type: ignore[arg-type]
+    table = sa.Table("a", sa.MetaData(), sa.Column("name", sa.Text, info={"dmsjournal": "show"}))
+    with pytest.raises(dj.InvalidRequest, match="info of column name = 'show'"):
+        dj.TrackedTable.of(table)
+
+
+def test_an_operation_that_is_refused_says_so_as_the_library_does(tracked: str, sql: Sql) -> None:
+    sql(SHOP)
+    engine = sa.create_engine(tracked)
+    for name, refused in (("shop.customr", dj.InvalidRequest), ("shop.v", dj.UnsupportedCapability)):
+        sql("CREATE OR REPLACE VIEW shop.v AS SELECT 1 AS a")
+        with engine.connect() as conn, pytest.raises(refused, match=name):
+            Operations(MigrationContext.configure(conn)).track_table(name)  # type: ignore[attr-defined]
+    engine.dispose()
+
+
 def test_a_database_without_the_option_says_so(url: str) -> None:
     with dj.connect(url) as journal:
         assert journal.tracked() == []

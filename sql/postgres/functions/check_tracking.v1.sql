@@ -10,18 +10,31 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET r
     SELECT 'tracked-table-gone', t.TableName, CASE WHEN dms.tracked_relation(t.TrackedTableId) IS NULL THEN 'the table is gone' ELSE 'its key is gone' END
     FROM dms.TrackedTable AS t WHERE NOT EXISTS (SELECT FROM dms.tracked_key(t.TrackedTableId))
     UNION ALL
-    SELECT 'tracking-outdated', t.TableName,
+    SELECT CASE WHEN f.fails THEN 'tracking-failing' ELSE 'tracking-outdated' END, t.TableName,
            format('column %s %s', coalesce(c.name, c.name_before), CASE WHEN c.name_before IS NULL THEN 'is new' WHEN c.name IS NULL THEN 'is gone'
-               WHEN c.name <> c.name_before THEN 'was ' || c.name_before ELSE 'was of type ' || c.type_before END)
+               WHEN c.name <> c.name_before THEN 'was ' || c.name_before WHEN c.type <> c.type_before THEN 'was of type ' || c.type_before
+               ELSE format('has no value %s any more', (SELECT string_agg(l, ', ') FROM jsonb_array_elements_text(c.labels_before - c.labels) AS l)) END)
+           || CASE WHEN f.fails THEN ': writes of the table fail until dmsjournal track --renew' ELSE '' END
     FROM dms.TrackedTable AS t
     CROSS JOIN LATERAL (  -- in a restored database the columns have other numbers, if one was dropped before: they are known by their names
         SELECT q.id, CASE WHEN q.id = t.RelationId THEN 0 ELSE 1 END AS known_by
         FROM (SELECT dms.tracked_relation(t.TrackedTableId) AS id) AS q) AS r
     CROSS JOIN LATERAL (
-        SELECT was.value ->> 1 AS name_before, was.value ->> 2 AS type_before, now.value ->> 1 AS name, now.value ->> 2 AS type
+        SELECT was.value ->> 1 AS name_before, was.value ->> 2 AS type_before, nullif(was.value -> 3, 'null') AS labels_before, now.value ->> 1 AS name, now.value ->> 2 AS type,
+               ARRAY(SELECT jsonb_array_elements_text(nullif(now.value -> 3, 'null'))) AS labels
         FROM jsonb_array_elements(t.AllColumns) AS was
         FULL JOIN jsonb_array_elements(dms.tracked_columns(r.id)) AS now ON now.value -> r.known_by = was.value -> r.known_by) AS c
-    WHERE r.id IS NOT NULL AND (c.name_before, c.type_before) IS DISTINCT FROM (c.name, c.type)
+    CROSS JOIN LATERAL (  -- whether the triggers name a column that has another name now, or would read a virtual one, which they are not told
+        SELECT coalesce(c.name_before <> coalesce(c.name, '')
+                        AND (c.name_before = ANY (t.ShownColumns || t.WatchedColumns)
+                             OR EXISTS (SELECT FROM dms.tracked_key(t.TrackedTableId) AS k WHERE k.name = c.name)
+                             OR EXISTS (SELECT FROM dms.tracked_references() AS e WHERE e.parent_id = t.TrackedTableId AND c.name = ANY (e.parent_columns)
+                                                                                     OR e.child_id = t.TrackedTableId AND c.name = ANY (e.child_columns))), false)
+               OR c.name_before IS NULL AND t.WatchedColumns IS NULL
+                  AND EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = r.id AND a.attname = c.name AND a.attgenerated = 'v')
+                  AND NOT EXISTS (SELECT FROM jsonb_array_elements(t.AllColumns) AS was JOIN pg_attribute AS a ON a.attrelid = r.id AND a.attname = was.value ->> 1
+                                  WHERE a.attgenerated = 'v') AS fails) AS f
+    WHERE r.id IS NOT NULL AND ((c.name_before, c.type_before) IS DISTINCT FROM (c.name, c.type) OR c.labels_before - c.labels <> '[]')
     UNION ALL
     SELECT DISTINCT 'tracking-untrusted', t.TableName, o.reason FROM dms.TrackedTable AS t CROSS JOIN LATERAL dms.tracked_owners(dms.tracked_relation(t.TrackedTableId)) AS o
     WHERE o.role <> ALL (t.TrustedRoles)

@@ -9,7 +9,9 @@ BEGIN
     ORDER BY dms.tracked_relation(t.TrackedTableId) = to_regclass(table_name) DESC NULLS LAST LIMIT 1;
     IF found IS NULL THEN
         RAISE EXCEPTION 'table % is not tracked', table_name
-            USING ERRCODE = 'DJ004', HINT = coalesce('Tracked are ' || (SELECT string_agg(t.TableName, ', ' ORDER BY t.TableName) FROM dms.TrackedTable AS t) || '.',
+            USING ERRCODE = 'DJ009', HINT = coalesce('It is a partition of ' || (SELECT pg_partition_root(c.oid)::regclass FROM pg_class AS c WHERE c.oid = to_regclass(table_name) AND c.relispartition)
+                                                     || ': name that one.',
+                                                     'Tracked are ' || (SELECT string_agg(t.TableName, ', ' ORDER BY t.TableName) FROM dms.TrackedTable AS t) || '.',
                                                      'No table is tracked.');
     END IF;
     RETURN found;

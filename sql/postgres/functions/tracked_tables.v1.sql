@@ -12,7 +12,11 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET r
            t.WatchedColumns, t.KeepsBodies,
            ARRAY(SELECT DISTINCT o.TableName FROM dms.tracked_references() AS f JOIN dms.TrackedTable AS o ON o.TrackedTableId = f.child_id
                  WHERE f.parent_id = t.TrackedTableId ORDER BY 1),
-           greatest((SELECT sum(greatest(l.reltuples, 0)) FROM pg_class AS l WHERE l.oid = c.oid OR l.oid IN (SELECT p.relid FROM pg_partition_tree(c.oid) AS p WHERE p.isleaf)), 0)::bigint,
+           coalesce((SELECT sum(CASE WHEN l.reltuples >= 0 THEN l.reltuples ELSE round(pg_relation_size(l.oid) / width.bytes) END)  -- not analysed yet: by its size, as the planner does
+            FROM pg_class AS l
+            CROSS JOIN LATERAL (SELECT 28 + sum(CASE WHEN a.attlen > 0 THEN a.attlen ELSE 32 END) AS bytes FROM pg_attribute AS a
+                                WHERE a.attrelid = l.oid AND a.attnum > 0 AND NOT a.attisdropped) AS width
+            WHERE l.oid = c.oid OR l.oid IN (SELECT p.relid FROM pg_partition_tree(c.oid) AS p WHERE p.isleaf)), 0)::bigint,
            t.FilledAt IS NOT NULL,
            (SELECT string_agg(w.name, '; ' ORDER BY w.name) FROM dms.check_tracking() AS w WHERE w.table_name = t.TableName)
     FROM dms.TrackedTable AS t

@@ -11,7 +11,7 @@ BEGIN
         SELECT @message = LEFT(CONCAT(N'table ', @table_name, N' is not tracked. ', COALESCE(CONCAT(N'Tracked are ', STRING_AGG(t.TableName, N', ') WITHIN GROUP (ORDER BY t.TableName)), N''), N'.'), 2048)
         FROM dms.TrackedTable AS t HAVING COUNT(*) > 0;
         SET @message = COALESCE(@message, CONCAT(N'table ', @table_name, N' is not tracked. No table is.'));
-        THROW 50010, @message, 1;
+        THROW 50011, @message, 1;
     END;
 END;
 -- drop: DROP PROCEDURE dms.check_tracked;

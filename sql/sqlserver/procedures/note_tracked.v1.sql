@@ -7,37 +7,9 @@ AS
 BEGIN
     SET NOCOUNT ON;
     SET ROWCOUNT 0;  -- the caller's; it is the caller's again on return
-    DECLARE @message nvarchar(2048), @name nvarchar(600), @wrong nvarchar(128), @kind smallint, @properties nvarchar(max), @other nvarchar(600);
-    SET @relation = OBJECT_ID(@table_name);
-    IF @relation IS NULL
-    BEGIN
-        SET @message = CONCAT(N'table ', @table_name, N' is not there. Name it with its schema, as SQL has it: app.student, or app.[order line] where a name has a blank.');
-        THROW 50010, @message, 1;
-    END;
-    EXEC dms.check_trackable @relation, @key;
+    DECLARE @message nvarchar(2048), @name nvarchar(600), @kind smallint, @properties nvarchar(max), @other nvarchar(600);
+    EXEC dms.check_asked @table_name, @shows, @columns, @key, @relation OUTPUT;
     SET @name = dms.tracked_name(@relation);
-    IF EXISTS (SELECT * FROM dms.TrackedTable AS t WHERE dms.tracked_relation(t.TrackedTableId) = @relation)
-    BEGIN
-        SET @message = CONCAT(N'table ', @name, N' is tracked already. To take in what has changed about it, use --renew (dms.renew_tracking); for other columns or another key, untrack it first.');
-        THROW 50010, @message, 1;
-    END;
-    SELECT @wrong = MIN(given.value COLLATE DATABASE_DEFAULT)
-    FROM (SELECT value FROM OPENJSON(@shows) UNION ALL SELECT value FROM OPENJSON(@columns)) AS given
-    WHERE NOT EXISTS (SELECT * FROM sys.columns AS c WHERE c.object_id = @relation AND c.name = given.value COLLATE DATABASE_DEFAULT);
-    IF @wrong IS NOT NULL
-    BEGIN
-        SELECT @message = LEFT(CONCAT(N'table ', @name, N' has no column ', @wrong, N'. Its columns are ', STRING_AGG(CAST(c.name AS nvarchar(max)), N', ') WITHIN GROUP (ORDER BY c.column_id), N'.'), 2048)
-        FROM sys.columns AS c WHERE c.object_id = @relation;
-        THROW 50010, @message, 1;
-    END;
-    SELECT @wrong = MIN(c.name) FROM dms.tracked_columns(@relation) AS c
-    WHERE c.type IN (N'text', N'ntext', N'image', N'timestamp') AND c.name IN (
-        SELECT given.value COLLATE DATABASE_DEFAULT FROM (SELECT value FROM OPENJSON(@shows) UNION ALL SELECT value FROM OPENJSON(@columns)) AS given);
-    IF @wrong IS NOT NULL
-    BEGIN
-        SET @message = CONCAT(N'table ', @name, N' cannot be tracked: no trigger can compare column ', @wrong, N', of type text, ntext, image or rowversion. Leave it out of what is shown and watched.');
-        THROW 50010, @message, 1;
-    END;
     SELECT @project = COALESCE(@project, OBJECT_SCHEMA_NAME(@relation)), @resource = COALESCE(@resource, OBJECT_NAME(@relation));
     INSERT INTO dms.ResourceKey (ProjectName, ResourceName, ResourceVersion)
     SELECT new.ProjectName, new.ResourceName, new.ResourceVersion
@@ -49,8 +21,8 @@ BEGIN
     SELECT @other = t.TableName FROM dms.TrackedTable AS t WHERE t.ResourceKeyId = @kind;
     IF @other IS NOT NULL
     BEGIN
-        SET @message = CONCAT(N'table ', @name, N' cannot be tracked: resource ', @project, N' ', @resource, N' ', @version, N' is that of table ', @other, N' already. Give another resource.');
-        THROW 50010, @message, 1;
+        SET @message = CONCAT(N'resource ', @project, N' ', @resource, N' ', @version, N' is that of table ', @other, N' already. Give another resource.');
+        THROW 50011, @message, 1;
     END;
     SELECT @properties = CONCAT(N'[', STRING_AGG(CAST(CONCAT(N'"', STRING_ESCAPE(c.name, N'json'), N'"') AS nvarchar(max)), N',') WITHIN GROUP (ORDER BY ic.key_ordinal), N']')
     FROM sys.indexes AS i

@@ -1,0 +1,44 @@
+-- sql/postgres/functions/check_asked.v1.sql: checks the names that track is given, and whether the table can be tracked. Gives the table's oid. Reads the catalog alone.
+CREATE FUNCTION dms.check_asked(table_name text, shows name[], columns name[], key name, trust boolean) RETURNS oid
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    relation oid := to_regclass(table_name);
+    found    record;
+    wrong    name;
+    trusted  name[] := '{}';
+BEGIN
+    IF relation IS NULL THEN
+        RAISE EXCEPTION 'table % is not there', table_name
+            USING ERRCODE = 'DJ009', HINT = concat('Is it ' || (SELECT string_agg(format('%I.%I', n.nspname, c.relname), ', ' ORDER BY n.nspname, c.relname)
+                                                            FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+                                                            WHERE lower(c.relname) = lower(regexp_replace(table_name, '^.*\.|"', '', 'g')) AND c.relkind IN ('r', 'p')
+                                                              AND n.nspname NOT IN ('dms', 'pg_catalog', 'information_schema') AND n.nspname !~ '^pg_t') || '? ',
+                                          'Name it with its schema, as SQL has it: app.student, or app."Order" where a name has capitals.');
+    END IF;
+    IF trust THEN
+        trusted := ARRAY(SELECT DISTINCT o.role FROM dms.tracked_owners(relation) AS o ORDER BY o.role);
+    END IF;
+    PERFORM dms.check_trackable(relation, key, trusted);
+    SELECT c.relname, n.nspname, format('%I.%I', n.nspname, c.relname) AS name INTO found
+    FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE c.oid = relation;
+    IF EXISTS (SELECT FROM dms.TrackedTable AS t WHERE dms.tracked_relation(t.TrackedTableId) = relation) THEN
+        RAISE EXCEPTION 'table % is tracked already', found.name
+            USING ERRCODE = 'DJ009', HINT = 'To take in what has changed about it, use --renew (dms.renew_tracking); for other columns or another key, untrack it first.';
+    END IF;
+    SELECT c INTO wrong FROM unnest(shows || columns) AS c
+    WHERE NOT EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = relation AND a.attname = c AND a.attnum > 0 AND NOT a.attisdropped) LIMIT 1;
+    IF wrong IS NOT NULL THEN
+        RAISE EXCEPTION 'table % has no column %', found.name, quote_ident(wrong)
+            USING ERRCODE = 'DJ009', HINT = 'Its columns are ' || (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum) FROM pg_attribute AS a
+                                                                   WHERE a.attrelid = relation AND a.attnum > 0 AND NOT a.attisdropped) || '.';
+    END IF;
+    SELECT c INTO wrong FROM unnest(shows || columns) AS c
+    WHERE EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = relation AND a.attname = c AND a.attgenerated = 'v' AND NOT a.attisdropped) LIMIT 1;
+    IF wrong IS NOT NULL THEN
+        RAISE EXCEPTION 'column % of table % is generated and virtual: no trigger is told its values', quote_ident(wrong), found.name
+            USING ERRCODE = 'DJ009', HINT = 'Name the columns that it is computed from.';
+    END IF;
+    RETURN relation;
+END $$;
+REVOKE EXECUTE ON FUNCTION dms.check_asked(text, name[], name[], name, boolean) FROM PUBLIC;
+-- drop: DROP FUNCTION dms.check_asked(text, name[], name[], name, boolean);
