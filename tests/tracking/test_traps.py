@@ -715,3 +715,18 @@ def test_an_enum_whose_value_is_renamed_is_a_key(tracked: str, sql: Sql) -> None
     sql("ALTER TYPE app.size ADD VALUE 'xl'")
     with dj.connect(tracked) as journal:
         assert [one.state for one in journal.tracked()] == [None, None]
+
+
+@pytest.mark.acceptance("70")
+@pytest.mark.parametrize("written", ["INSERT INTO app.b VALUES (1, 7)", "UPDATE app.b SET a = 7"])
+def test_a_late_reference_of_a_session_that_defers_one_constraint_alone(tracked: str, sql: Sql, written: str) -> None:
+    sql("CREATE SCHEMA app; CREATE TABLE app.a (id int PRIMARY KEY)")
+    sql("CREATE TABLE app.b (id int PRIMARY KEY, a int CONSTRAINT late REFERENCES app.a DEFERRABLE INITIALLY DEFERRED)")
+    track(sql, "a", "b")
+    if written.startswith("UPDATE"):
+        sql("INSERT INTO app.b VALUES (1, NULL)")
+    sql("BEGIN; SET CONSTRAINTS ALL IMMEDIATE; SET CONSTRAINTS app.late DEFERRED")
+    sql(written)
+    sql("SET session_replication_role = replica; INSERT INTO app.a VALUES (7); SET session_replication_role = origin")
+    sql("COMMIT")
+    assert len(edges(sql)) == 1

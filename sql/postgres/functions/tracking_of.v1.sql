@@ -190,6 +190,7 @@ BEGIN
         UPDATE dms.TrackedTable SET IsLinked = false, FilledAt = NULL WHERE TrackedTableId = %1$s;
     END IF;%5$s
 END ', tracked_id, typed, link, ensure, CASE WHEN late IS NULL THEN '' ELSE format('
+    SET CONSTRAINTS dms.TR_TrackedLate_Link DEFERRED;  -- the session may have said ALL IMMEDIATE, and deferred the foreign key again
     INSERT INTO dms.TrackedLate (TrackedTableId, DocumentId)
     SELECT %1$s, w.id
     FROM unnest(parents) AS w (id)
@@ -323,6 +324,7 @@ BEGIN
     IF orphans IS NOT NULL THEN
         PERFORM dms.tracked_%2$s_edges(orphans);
     END IF;%7$s', alias, tracked_id, equal_t, key_r, dms.tracked_document(tracked_id, 'k.key'), link, CASE WHEN late IS NULL THEN '' ELSE format('
+    SET CONSTRAINTS dms.TR_TrackedLate_Link DEFERRED;  -- the session may have said ALL IMMEDIATE, and deferred the foreign key again
     INSERT INTO dms.TrackedLate (TrackedTableId, DocumentId)
     SELECT %2$s, p.DocumentId
     FROM inserted AS %1$s
