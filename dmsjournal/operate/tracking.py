@@ -314,7 +314,8 @@ def _refuse_any(database: Database, tables: Sequence[TrackedTable]) -> None:
         raise refused[0]
     if refused:
         told = "; ".join(f"{error.capability} ({error.remedy.rstrip('.')})" for error in refused)
-        raise UnsupportedCapability(f"{len(refused)} tables", f"{told}. Nothing was changed: do that, or leave them out")
+        found = f"{len(refused)} of {len(tables)} tables were refused, and nothing was changed"
+        raise UnsupportedCapability(found, f"{told}. Change these tables, or leave them out")
 
 
 def _require(database: Database) -> None:

@@ -9,10 +9,12 @@ DECLARE
 BEGIN
     IF relation IS NULL THEN
         RAISE EXCEPTION 'table % is not there', table_name
-            USING ERRCODE = 'DJ009', HINT = concat('Is it ' || (SELECT string_agg(format('%I.%I', n.nspname, c.relname), ', ' ORDER BY n.nspname, c.relname)
-                                                            FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
-                                                            WHERE lower(c.relname) = lower(regexp_replace(table_name, '^.*\.|"', '', 'g')) AND c.relkind IN ('r', 'p')
-                                                              AND n.nspname NOT IN ('dms', 'pg_catalog', 'information_schema') AND n.nspname !~ '^pg_t') || '? ',
+            USING ERRCODE = 'DJ009', HINT = concat('Is it ' || (SELECT string_agg(near.name, ', ' ORDER BY near.name)
+                                                            FROM (SELECT format('%I.%I', n.nspname, c.relname) AS name
+                                                                  FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+                                                                  WHERE lower(c.relname) = lower(regexp_replace(table_name, '^.*\.|"', '', 'g')) AND c.relkind IN ('r', 'p')
+                                                                    AND n.nspname NOT IN ('dms', 'pg_catalog', 'information_schema') AND n.nspname !~ '^pg_t'
+                                                                  ORDER BY 1 LIMIT 5) AS near) || '? ',
                                           'Name it with its schema, as SQL has it: app.student, or app."Order" where a name has capitals.');
     END IF;
     IF trust THEN
