@@ -165,7 +165,7 @@ def _lake(format_: str, conf: dict[str, str], catalog: list[str] | None, body_sc
     """What names a table in a lake besides its target; None for a folder of runs. Raises InvalidRequest."""
     from dmsjournal.spark.lake_tables import checked_format
 
-    properties = _pairs("catalog", catalog, "write a property as pyiceberg takes it: uri=…, warehouse=…")
+    properties = _properties(catalog)
     if checked_format(format_, FOLDER) == FOLDER:
         if properties:
             raise dj.InvalidRequest("catalog", sorted(properties), "a folder of runs has none: add `format` iceberg")
@@ -173,6 +173,11 @@ def _lake(format_: str, conf: dict[str, str], catalog: list[str] | None, body_sc
             raise dj.InvalidRequest("body_schema", body_schema, "a folder of runs has no columns of bodies: add `format` delta")
         return None
     return {"format": format_, "conf": conf, "catalog": properties, "body_schema": body_schema}
+
+
+def _properties(catalog: list[str] | None) -> dict[str, str]:
+    """The properties of a catalog, as --catalog gives them. Raises InvalidRequest."""
+    return _pairs("catalog", catalog, "write a property as pyiceberg takes it: uri=…, warehouse=…")
 
 
 def _extracted(
@@ -252,7 +257,9 @@ def _dry_run(
 def apply(
     output: Annotated[str, typer.Argument(metavar="OUTPUT", help="Folder of the runs, or a lake's table of changes.")],
     table: Annotated[str, typer.Argument(metavar="TABLE", help="Where the table is; made by the first run.")],
-    format_: Annotated[str, typer.Option("--format", metavar="FORMAT", help="parquet: a folder; delta: in any store.")] = "parquet",
+    format_: Annotated[
+        str, typer.Option("--format", metavar="FORMAT", help="parquet: a folder; delta: in any store; iceberg: in a catalog.")
+    ] = "parquet",
     by_resource: Annotated[bool, typer.Option("--by-resource", help="With delta: a table for each resource, below TABLE.")] = False,
     through: Annotated[
         int | None, typer.Option(metavar="VERSION", help="Only runs that end at or below it.", show_default="all runs")
@@ -265,6 +272,7 @@ def apply(
     master: Master = "local[*]",
     jar: Jar = None,
     conf: Conf = None,
+    catalog: Catalog = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the runs that would be folded in; write nothing.")] = False,
     json: Json = False,
     verbose: Verbose = False,
@@ -272,7 +280,8 @@ def apply(
     """Fold extracted runs into a table of the current state. The table changes in one step.
 
     OUTPUT is what extract has written: a folder of runs, or a Delta table of changes. TABLE is a folder, or with --format delta
-    also s3a://, gs://, abfss:// or hdfs://. Runs that it has already are passed over; one that is missing is named.
+    also s3a://, gs://, abfss:// or hdfs://. With --format iceberg both are tables' names in a catalog. Runs that TABLE has already
+    are passed over; one that is missing is named.
 
     Example: dmsjournal apply /data/changes /data/documents --verify
     """
@@ -283,7 +292,7 @@ def apply(
 
     began = time.monotonic()
     kind = checked_format(format_)
-    settings = conf_of(conf)
+    settings, properties = conf_of(conf), _properties(catalog)
     session = _session("dmsjournal apply", url, master, jar, settings)
     with logged(verbose), sigterm_ends_it(), _bar() as progress:
         applied = run(
@@ -293,6 +302,7 @@ def apply(
             format=kind,
             by_resource=by_resource,
             conf=settings,
+            catalog=properties,
             through=through,
             replace=replace,
             dry_run=dry_run,
@@ -308,7 +318,17 @@ def apply(
         from dmsjournal.spark.compare import compare
 
         with logged(verbose), sigterm_ends_it(), _bar() as progress:
-            found = compare(url, output, table, session, format=kind, by_resource=by_resource, conf=settings, progress=progress)
+            found = compare(
+                url,
+                output,
+                table,
+                session,
+                format=kind,
+                by_resource=by_resource,
+                conf=settings,
+                catalog=properties,
+                progress=progress,
+            )
         _print(found, json)
         if found.differences:
             raise typer.Exit(DIFFERS)

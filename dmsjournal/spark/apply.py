@@ -25,7 +25,7 @@ from dmsjournal.spark.manifests import OutputState
 from dmsjournal.spark.stores import store_of
 from dmsjournal.spark.tables import ParquetTable, Table
 
-Format = Literal["parquet", "delta"]
+Format = Literal["parquet", "delta", "iceberg"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,7 @@ def apply(
     format: Format = "parquet",
     by_resource: bool = False,
     conf: Mapping[str, str] | None = None,
+    catalog: Mapping[str, str] | None = None,
     through: int | None = None,
     replace: bool = False,
     dry_run: bool = False,
@@ -52,16 +53,18 @@ def apply(
 ) -> Applied:
     """Folds the runs of a folder, or the windows of a lake's table of changes, that a table does not have yet into it, in one step.
 
-    `format` delta: the table is in any store, and `by_resource` a table for each resource. `conf`: Spark's settings, of which those
-    for stores are heeded. `through`: only what ends at or below this version. `replace`: the table may be of another output; it
-    begins anew. `dry_run` folds nothing. `url`: the database, whose history must lead to the output and to the table. `session` is
-    called where there is something to fold. Raises InvalidRequest, also for a run that is missing; HistoryDiverged, with `url`;
-    UnsupportedCapability; and Unavailable: another run has changed the table, or the store, the database or Spark went away.
+    `format` delta: the table is in any store, and `by_resource` a table for each resource. `format` iceberg: `output` and `table`
+    are names in a catalog, which has the properties `catalog`. `conf`: Spark's settings, of which those for stores are heeded.
+    `through`: only what ends at or below this version. `replace`: the table may be of another output; it begins anew. `dry_run`
+    folds nothing. `url`: the database, whose history must lead to the output and to the table. `session` is called where there is
+    something to fold. Raises InvalidRequest, also for a run that is missing; HistoryDiverged, with `url`; UnsupportedCapability;
+    and Unavailable: another run has changed the table, or the store, the database or Spark went away.
     Then it is safe to run it again. Source: docs/how-it-works.md, Applying.
     """
     if through is not None:
         checked_version("through", through)
-    target, kept = table_in(table, format, by_resource=by_resource, conf=conf), input_of(output, conf)
+    target = table_in(table, format, by_resource=by_resource, conf=conf, catalog=catalog)
+    kept = input_of(output, conf, format=format, catalog=catalog)
     with target.alone():
         state = target.state()
         if state is not None and state.chain != kept.chain:
@@ -83,19 +86,39 @@ def apply(
 
 
 def checked_format(format: str) -> Format:
-    """The format of a table: parquet or delta. Raises InvalidRequest."""
+    """The format of a table: parquet, delta or iceberg. Raises InvalidRequest."""
     if format == "parquet":
         return "parquet"
     if format == "delta":
         return "delta"
-    raise InvalidRequest("format", format, "it is parquet or delta")
+    if format == "iceberg":
+        return "iceberg"
+    raise InvalidRequest("format", format, "it is parquet, delta or iceberg")
 
 
 def table_in(
-    table: str | os.PathLike[str], format: Format, *, by_resource: bool = False, conf: Mapping[str, str] | None = None
+    table: str | os.PathLike[str],
+    format: Format,
+    *,
+    by_resource: bool = False,
+    conf: Mapping[str, str] | None = None,
+    catalog: Mapping[str, str] | None = None,
 ) -> Table:
-    """The table that a path or a URL names. Raises InvalidRequest; UnsupportedCapability where the package for it is missing."""
-    if checked_format(format) == "parquet":
+    """The table that a path, a URL or a name in a catalog names.
+
+    Raises InvalidRequest; UnsupportedCapability where the package for it is missing; Unavailable.
+    """
+    if checked_format(format) == "iceberg":
+        if by_resource:
+            raise InvalidRequest(
+                "by_resource", True, "an Iceberg table has a partition for each resource: leave it out, or add `format` delta"
+            )
+        from dmsjournal.spark import iceberg_documents
+
+        return iceberg_documents.table_of(table, conf, catalog)
+    if catalog:
+        raise InvalidRequest("catalog", sorted(catalog), f"a {format.title()} table is found by its path: add `format` iceberg")
+    if format == "parquet":
         if by_resource:
             raise InvalidRequest(
                 "by_resource", True, "a Parquet table has a folder for each resource: add `format` delta", others=["format"]

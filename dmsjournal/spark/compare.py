@@ -61,6 +61,7 @@ def compare(
     format: Format = "parquet",
     by_resource: bool = False,
     conf: Mapping[str, str] | None = None,
+    catalog: Mapping[str, str] | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
     """Compares ids, uuids, resources, versions, key values, bodies and etags, as far as the table has them, with the database.
@@ -68,7 +69,8 @@ def compare(
     Raises InvalidRequest; HistoryDiverged where the database's history does not lead to the table; CheckpointExpired where it is
     not kept any more what changed since; Unavailable. Source: docs/how-it-works.md, Applying.
     """
-    kept, target = input_of(output, conf), table_in(table, format, by_resource=by_resource, conf=conf)
+    kept = input_of(output, conf, format=format, catalog=catalog)
+    target = table_in(table, format, by_resource=by_resource, conf=conf, catalog=catalog)
     state = target.state()
     if state is None or kept.chain != state.chain:
         raise InvalidRequest("table", os.fspath(table), f"it is not made of {kept.name}: apply that first")

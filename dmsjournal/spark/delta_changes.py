@@ -8,18 +8,17 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 
-from dmsjournal.database.fingerprints import Fingerprint
 from dmsjournal.errors import InvalidRequest, UnsupportedCapability
 from dmsjournal.spark import bodies, body_types
 from dmsjournal.spark.delta_log import DeltaLog, variant
 from dmsjournal.spark.fingerprint_numbers import fingerprint_of, numbers_of
 from dmsjournal.spark.lake_files import DataFile, StoredFile
-from dmsjournal.spark.lake_tables import Destination, LakeSettings, LakeState, LakeWindow
+from dmsjournal.spark.lake_tables import Destination, LakeSettings, LakeState, LakeWindow, windows_of
 from dmsjournal.spark.stores import Store, store_of
 
 try:
@@ -87,34 +86,17 @@ class DeltaChanges:
 
     @property
     def chain(self) -> str:
-        """What tells this table from another one that takes its place; where there is a state."""
+        """See ChangeTable."""
         return str(self._log.table.metadata().id)
 
     def files(self) -> list[StoredFile]:
-        """The files of the state that was read last."""
+        """See ChangeTable."""
         return self._log.files()
 
     def windows(self, after: int) -> list[LakeWindow]:
-        """The windows after a version that one of them ended at, the earliest first.
-
-        Where the history was cleaned, the first of them covers all that it does not tell any more.
-        """
+        """See ChangeTable."""
         state = self.state()
-        found: list[LakeWindow] = []
-        if state is None or state.version <= after:
-            return found
-        upper = state.version
-        for told in self._log.told():
-            if told["last"] <= after:
-                break
-            at = fingerprint_of(told["fingerprint"]) if "fingerprint" in told else Fingerprint(told["last"])
-            found.append(LakeWindow(told["first"], told["last"], at))
-            upper = told["first"] - 1
-        lowest = state.begins if after < 0 else after + 1
-        if upper >= lowest:
-            at = Fingerprint(upper) if found else state.fingerprint
-            found.append(LakeWindow(lowest, upper, at))
-        return found[::-1]
+        return [] if state is None else windows_of(state, self._log.told(), after)
 
     def commit(self, files: Sequence[DataFile], schema: pa.Schema, state: LakeState, told: dict[str, Any]) -> int | None:
         """Commits a window after the state that was read last: DeltaLog.commit."""
@@ -162,11 +144,3 @@ def adding_of(files: Sequence[DataFile], *, by: bool) -> list[AddAction]:
         AddAction(file.path, file.size, {"resource": file.partition} if by else {}, now, True, json.dumps(file.statistics))
         for file in files
     ]
-
-
-def every(files: Sequence[StoredFile], column: str, above: int) -> Iterator[StoredFile]:
-    """Those of the files that may have a value above a number in a column, by their statistics."""
-    for file in files:
-        highest = file.highest.get(column)
-        if highest is None or highest > above:
-            yield file

@@ -17,9 +17,9 @@ from dmsjournal.model.resources import ResourceKey
 from dmsjournal.spark import bodies, lake_files, parquet
 from dmsjournal.spark.fold import ORDER
 from dmsjournal.spark.folders import folder_of
+from dmsjournal.spark.lake_tables import ChangeTable, LakeSettings, LakeWindow, change_table
 from dmsjournal.spark.manifests import Manifest, OutputSettings
 from dmsjournal.spark.runs import Output, Run
-from dmsjournal.spark.stores import Store, store_of
 from dmsjournal.util.files import URL
 
 
@@ -60,14 +60,23 @@ class Input(Protocol):
         """What the end of a step remembers of the database's history."""
 
 
-def input_of(output: str | os.PathLike[str], conf: Mapping[str, str] | None = None) -> Input:
-    """The input that a path or a URL names: a Delta table of changes, else a folder of runs.
+def input_of(
+    output: str | os.PathLike[str],
+    conf: Mapping[str, str] | None = None,
+    *,
+    format: str = "delta",
+    catalog: Mapping[str, str] | None = None,
+) -> Input:
+    """The input that a path or a URL names: a Delta table of changes, else a folder of runs. `format` iceberg: a table's name.
 
-    Raises InvalidRequest where it is neither, UnsupportedCapability, Unavailable.
+    `catalog`: properties of that table's catalog. Raises InvalidRequest where it is none of these, UnsupportedCapability,
+    Unavailable.
     """
+    if format == "iceberg":
+        return WindowsInput(change_table(format, output, conf, catalog), format)
     is_url = URL.match(os.fspath(output)) is not None and not os.fspath(output).startswith("file:")
     if is_url or (folder_of("output", output) / "_delta_log").is_dir():
-        return WindowsInput(store_of("output", output, conf))
+        return WindowsInput(change_table("delta", output, conf, None), "delta")
     return RunsInput(folder_of("output", output))
 
 
@@ -106,22 +115,19 @@ class RunsInput:
 class WindowsInput:
     """The windows of a table of changes in a lake."""
 
-    def __init__(self, store: Store) -> None:
-        from dmsjournal.spark.delta_changes import DeltaChanges
-
-        self._table = DeltaChanges(store)
+    def __init__(self, table: ChangeTable, format: str) -> None:
+        self._table, self.name = table, str(table)
         state = self._table.state()
         if state is None:
-            remedy = "it is no table of changes: run dmsjournal extract --format delta first"
-            raise InvalidRequest("output", str(store), remedy)
+            remedy = f"it is no table of changes: run dmsjournal extract --format {format} first"
+            raise InvalidRequest("output", self.name, remedy)
         self._state, settings = state, state.settings
-        self.name, self.chain = str(store), self._table.chain
+        self.chain = self._table.chain
         self.chosen = None if settings.resources is None else [ResourceKey.parse(name) for name in settings.resources]
         if settings.body not in (None, bodies.JSON):
             raise refused_form(self.name, settings.body)
         self.body, self.etag = settings.body is not None, settings.etag
         self.columns = columns_of(self.body, settings.etag, "project")
-        self._store = store
 
     def after(self, version: int | None, through: int | None) -> Sequence[Step]:
         """See Input."""
@@ -139,16 +145,14 @@ class WindowsInput:
 
     def rows(self, spark: SparkSession, steps: Sequence[Step]) -> DataFrame:
         """See Input."""
-        from dmsjournal.spark.delta_changes import every
         from dmsjournal.spark.lake import schema_of
-        from dmsjournal.spark.lake_tables import LakeSettings
 
         schema = schema_of(LakeSettings(None, bodies.JSON if self.body else None, self.etag, partition=True))
         above, through = (steps[0].first - 1 if steps[0].first else None), steps[-1].last
         files = self._table.files()
         if above is not None:
-            files = [*every(files, "_window", above)]
-        found = lake_files.read(spark, self._store, schema, files, None if above is None else ("_window", above))
+            files = [file for file in files if file.may_hold("_window", above + 1)]
+        found = lake_files.read(spark, self._table.store, schema, files, None if above is None else ("_window", above))
         kept = found.where(F.col("_window") <= through)
         kind = F.when(F.col("_change_type") == "delete", "delete").when(F.col("_change_type") == "update_preimage", "key_change")
         rekeyed = F.col("_change_type") == "update_preimage"
@@ -162,8 +166,6 @@ class WindowsInput:
 
     def fingerprint(self, step: Step) -> Fingerprint:
         """See Input."""
-        from dmsjournal.spark.lake_tables import LakeWindow
-
         assert isinstance(step, LakeWindow)
         return step.fingerprint
 

@@ -11,7 +11,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
@@ -35,6 +35,7 @@ BATCHES = {"spark.sql.execution.arrow.maxRecordsPerBatch": "4096"}  # bodies may
 _SETTINGS = BATCHES | {"spark.sql.adaptive.enabled": "true"}
 _LEAST, _LOT = 8 * 2**20, 128 * 2**20  # bytes of files that one task reads, about
 _ROWS = 8_192  # of a batch that is read
+LATE = "body"  # the column that a file may lack, where no document had a field yet
 _TOLD = pa.schema([("told", pa.string())])
 _STATISTICS = (
     "_change_type",
@@ -50,13 +51,19 @@ _STATISTICS = (
 
 @dataclass(frozen=True)
 class StoredFile:
-    """A file that a table has now: its path in the table, the values of its columns of partitions, bytes, and the highest values of
-    columns, as far as its statistics tell them."""
+    """A file that a table has now: its path in the table, the values of its columns of partitions, which it lacks, bytes, and the
+    highest and lowest values of columns, as far as its statistics tell them."""
 
     path: str
     partition: dict[str, str]
     size: int
     highest: dict[str, Any]
+    lowest: dict[str, Any] = field(default_factory=dict)
+
+    def may_hold(self, column: str, low: int, high: int | None = None) -> bool:
+        """Whether it may have a value from `low` to `high`, both inclusive, in a column."""
+        highest, lowest = self.highest.get(column), self.lowest.get(column)
+        return (highest is None or highest >= low) and (high is None or lowest is None or lowest <= high)
 
 
 @dataclass(frozen=True)
@@ -205,12 +212,16 @@ class _ReadTask:
     def _read(self, there: Any, path: str, partition: Mapping[str, str]) -> Iterator[pa.RecordBatch]:
         with there.open_input_file(path) as opened, pq.ParquetFile(opened) as file:
             names = [name for name in self._schema.names if name not in partition]
+            if LATE not in file.schema_arrow.names:
+                names = [name for name in names if name != LATE]
             for rows in file.iter_batches(batch_size=_ROWS, columns=names):
                 table = pa.Table.from_batches([rows])
                 if self._above is not None:
                     table = table.filter(pc.greater(table[self._above[0]], self._above[1]))
                 for name, value in partition.items():
                     table = table.append_column(name, pa.array([value] * table.num_rows, pa.string()))
+                if LATE in self._schema.names and LATE not in table.column_names:
+                    table = table.append_column(LATE, pa.nulls(table.num_rows, self._schema.field(LATE).type))
                 yield from table.select(self._schema.names).cast(self._schema).combine_chunks().to_batches()
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import pkgutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Protocol
@@ -17,7 +17,8 @@ import pyarrow as pa
 import dmsjournal.spark
 from dmsjournal.database.fingerprints import Fingerprint
 from dmsjournal.errors import InvalidRequest
-from dmsjournal.spark.lake_files import DataFile
+from dmsjournal.spark.fingerprint_numbers import fingerprint_of
+from dmsjournal.spark.lake_files import DataFile, StoredFile
 from dmsjournal.spark.stores import Store
 
 _MODULES = "_changes"
@@ -89,12 +90,49 @@ class ChangeTable(Protocol):
     def place(self, schema: pa.Schema, settings: LakeSettings) -> Destination:
         """Where files go that the next commit names; after `state`."""
 
+    @property
+    def chain(self) -> str:
+        """What tells this table from another one that takes its place; where there is a state."""
+
+    @property
+    def store(self) -> Store:
+        """Where its files are; where there is a state."""
+
+    def files(self) -> list[StoredFile]:
+        """The files of the state that was read last, by their paths in `store`. Raises UnsupportedCapability where they are not
+        what they seem to be."""
+
+    def windows(self, after: int) -> list[LakeWindow]:
+        """Reads the state again, and gives windows_of it."""
+
     def commit(self, files: Sequence[DataFile], schema: pa.Schema, state: LakeState, told: dict[str, Any]) -> int | None:
         """Makes one commit after the state that was read last; gives its number, None where it cannot be read any more.
 
         The same commit adds what `schema` has and the table lacks: the column of bodies, and fields of it.
         Raises Unavailable where another commit was faster: then nothing of this one is in the table.
         """
+
+
+def windows_of(state: LakeState, told: Iterable[Mapping[str, Any]], after: int) -> list[LakeWindow]:
+    """The windows after a version that one of them ended at, the earliest first. `told`: by the table's commits, the newest first.
+
+    Where the history was cleaned, the first window covers all that it does not tell any more.
+    """
+    found: list[LakeWindow] = []
+    if state.version <= after:
+        return found
+    upper = state.version
+    for each in told:
+        if each["last"] <= after:
+            break
+        at = fingerprint_of(each["fingerprint"]) if "fingerprint" in each else Fingerprint(each["last"])
+        found.append(LakeWindow(each["first"], each["last"], at))
+        upper = each["first"] - 1
+    lowest = state.begins if after < 0 else after + 1
+    if upper >= lowest:
+        at = Fingerprint(upper) if found else state.fingerprint
+        found.append(LakeWindow(lowest, upper, at))
+    return found[::-1]
 
 
 def formats() -> list[str]:

@@ -131,7 +131,7 @@ def test_what_cannot_be_applied_is_refused(spark: SparkSession, history: str, jo
     with pytest.raises(dj.InvalidRequest, match="nothing was extracted into it"):
         chain.apply()
     chain.extract()
-    with pytest.raises(dj.InvalidRequest, match="format = 'csv': it is parquet or delta"):
+    with pytest.raises(dj.InvalidRequest, match="format = 'csv': it is parquet, delta or iceberg"):
         apply(chain.out, chain.table, lambda: spark, format="csv")  # type: ignore[arg-type]
     assert not chain.table.exists()
     chain.table.mkdir()

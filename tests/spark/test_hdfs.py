@@ -2,6 +2,7 @@
 
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,8 @@ import dmsjournal as dj
 from dmsjournal import cli
 from dmsjournal.spark import lake_files
 from dmsjournal.spark.delta_changes import DeltaChanges
-from dmsjournal.spark.iceberg_changes import HDFS
 from dmsjournal.spark.iceberg_changes import table_of as iceberg_table
+from dmsjournal.spark.iceberg_log import HDFS
 from dmsjournal.spark.lake import schema_of
 from dmsjournal.spark.lake_tables import LakeSettings, change_table
 from dmsjournal.spark.stores import store_of
@@ -23,6 +24,7 @@ from tests.helpers import SCHOOL, STUDENT, document, newest, write
 from tests.spark.changing import change, rows_of_database, state_of_database
 from tests.spark.hdfs import Hdfs
 from tests.spark.test_iceberg import NAME, Lake, each_window_once, extracting
+from tests.spark.test_iceberg_apply import Chain as IcebergChain
 from tests.spark.test_lake import rows_of, windows_of
 from tests.spark.test_lake_apply import Chain
 
@@ -79,11 +81,17 @@ def test_changes_and_the_current_state(
 def test_a_window_is_a_snapshot_of_iceberg(
     spark: SparkSession, history: str, journal: dj.Journal, hdfs: Hdfs, tmp_path: Path
 ) -> None:
-    """A reader names the way to the files, an extract finds it by the warehouse."""
+    """Which apply folds. A reader names the way to the files; the commands find it by the warehouse."""
     catalog = {"uri": f"sqlite:///{tmp_path}/catalog.db", "warehouse": hdfs.url(tmp_path.name)}
     extract = extracting(spark, history, Lake(catalog, {}))
     each_window_once(extract, history, journal, Lake(catalog | {"py-io-impl": HDFS}, {}))
     assert any(name.endswith(".parquet") for name in hdfs.names(f"{tmp_path.name}/edfi/changes/data"))
+    chain = IcebergChain(spark, history, catalog, {})
+    for seed in range(2):
+        chain.apply()
+        assert replace(chain, properties=catalog | {"py-io-impl": HDFS}).state() == state_of_database(history)
+        change(history, random.Random(seed), 20)
+        extract()
 
 
 def test_settings_of_hadoop_lead_to_the_name_node(hdfs: Hdfs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ import psutil
 import pytest
 
 import dmsjournal as dj
-from dmsjournal.spark.iceberg_changes import HDFS
+from dmsjournal.spark.iceberg_log import HDFS
 from tests.helpers import SCHOOL, STUDENT, document, newest, write
 from tests.spark import test_lake
 from tests.spark.changing import change, rows_of_database
