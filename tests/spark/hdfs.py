@@ -11,19 +11,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import pyspark
 import pytest
-from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
+from py4j.java_gateway import JavaGateway
 
-from dmsjournal.spark.java import find_java_home
 from dmsjournal.spark.session import _drivers  # the way to jars that the project has
+from tests.spark.java_servers import JARS, java
 
 WAIT = 60  # seconds for the data node to be there
 ROOT = Path(__file__).parents[2]
-JARS = Path(pyspark.__file__).parent / "jars"
 [VERSION] = [path.stem.removeprefix("hadoop-client-api-") for path in JARS.glob("hadoop-client-api-*.jar")]
 SERVERS = f"org.apache.hadoop:hadoop-client-minicluster:{VERSION}"
-_OF_SPARK = ("hadoop-client-", "jcl-over-slf4j-", "log4j-", "py4j-", "slf4j-api-")  # jars that Spark has, and the servers need
 _EXCLUDED = "org.apache.hadoop:hadoop-client-api,org.apache.hadoop:hadoop-client-runtime,org.slf4j:*,commons-logging:*"
 _FETCH = """
 import sys
@@ -36,8 +33,8 @@ class Hdfs:
     """A file system with nothing in it, and what a user needs to reach it."""
 
     def __init__(self, gateway: JavaGateway, folder: Path) -> None:
-        java = gateway.jvm
-        settings = java.org.apache.hadoop.conf.Configuration()
+        jvm = gateway.jvm
+        settings = jvm.org.apache.hadoop.conf.Configuration()
         for name, value in {
             "fs.defaultFS": "hdfs://127.0.0.1:0",
             "dfs.namenode.name.dir": (folder / "name").as_uri(),
@@ -50,19 +47,19 @@ class Hdfs:
             "dfs.replication": "1",
         }.items():
             settings.set(name, value)
-        java.org.apache.hadoop.metrics2.lib.DefaultMetricsSystem.setMiniClusterMode(True)  # two servers in one Java
-        node = java.org.apache.hadoop.hdfs.server.namenode.NameNode
+        jvm.org.apache.hadoop.metrics2.lib.DefaultMetricsSystem.setMiniClusterMode(True)  # two servers in one Java
+        node = jvm.org.apache.hadoop.hdfs.server.namenode.NameNode
         node.format(settings)
         self.address = f"127.0.0.1:{node(settings).getNameNodeAddress().getPort()}"
         settings.set("fs.defaultFS", self.url(""))
-        data = java.org.apache.hadoop.hdfs.server.datanode.DataNode
-        data_node = data.createDataNode(gateway.new_array(java.String, 0), settings)
+        data = jvm.org.apache.hadoop.hdfs.server.datanode.DataNode
+        data_node = data.createDataNode(gateway.new_array(jvm.String, 0), settings)
         deadline = time.monotonic() + WAIT
         while not data_node.isDatanodeFullyStarted():
             assert time.monotonic() < deadline
             time.sleep(0.05)
-        self._java = java
-        self._files = java.org.apache.hadoop.fs.FileSystem.get(settings)
+        self._jvm = jvm
+        self._files = jvm.org.apache.hadoop.fs.FileSystem.get(settings)
 
     def url(self, name: str) -> str:
         return f"hdfs://{self.address}/{name}"
@@ -83,36 +80,17 @@ class Hdfs:
     def make(self, folder: str, mode: str) -> None:
         """Makes a folder. `mode`: its permissions, in octal."""
         self._files.mkdirs(self._path(folder))
-        self._files.setPermission(self._path(folder), self._java.org.apache.hadoop.fs.permission.FsPermission(mode))
+        self._files.setPermission(self._path(folder), self._jvm.org.apache.hadoop.fs.permission.FsPermission(mode))
 
     def _path(self, name: str) -> Any:
-        return self._java.org.apache.hadoop.fs.Path(f"/{name}")
+        return self._jvm.org.apache.hadoop.fs.Path(f"/{name}")
 
 
 @contextmanager
 def hdfs_server(folder: Path) -> Iterator[Hdfs]:
     """The servers, for as long as the block lasts. Skips the test where their jar cannot be fetched."""
-    jars = [_fetched(), *(str(path) for path in JARS.glob("*.jar") if path.name.startswith(_OF_SPARK))]
-    [py4j] = [jar for jar in jars if Path(jar).name.startswith("py4j-")]
-    with (folder / "servers.log").open("w") as log:
-        port, process = launch_gateway(
-            jarpath=py4j,
-            classpath=":".join(jars),
-            javaopts=["-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"],
-            java_path=str(find_java_home() / "bin" / "java"),
-            die_on_exit=True,
-            redirect_stdout=log,
-            redirect_stderr=log,
-            return_proc=True,
-        )
-    gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port, auto_convert=True, enable_memory_management=False))
-    try:
+    with java([_fetched()]) as gateway:
         yield Hdfs(gateway, folder)
-    finally:
-        gateway.close()
-        process.kill()
-        process.wait()
-        process.stdin.close()
 
 
 def _fetched() -> str:

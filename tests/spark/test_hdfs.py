@@ -23,6 +23,7 @@ from dmsjournal.spark.stores import store_of
 from tests.helpers import SCHOOL, STUDENT, document, newest, write
 from tests.spark.changing import change, rows_of_database, state_of_database
 from tests.spark.hdfs import Hdfs
+from tests.spark.rest_catalog import rest_catalog
 from tests.spark.test_iceberg import NAME, Lake, each_window_once, extracting
 from tests.spark.test_iceberg_apply import Chain as IcebergChain
 from tests.spark.test_lake import rows_of, windows_of
@@ -92,6 +93,20 @@ def test_a_window_is_a_snapshot_of_iceberg(
         assert replace(chain, properties=catalog | {"py-io-impl": HDFS}).state() == state_of_database(history)
         change(history, random.Random(seed), 20)
         extract()
+
+
+@pytest.mark.acceptance("100")
+def test_a_catalog_by_rest_names_its_files_alone(
+    spark: SparkSession, history: str, journal: dj.Journal, hdfs: Hdfs, postgres_server: Any, tmp_path: Path
+) -> None:
+    """It knows its warehouse, and its user does not: so a property leads to the files."""
+    with (
+        postgres_server.fresh_database() as database,
+        rest_catalog(database, hdfs.url(tmp_path.name)) as address,
+    ):
+        where = Lake({"uri": address, "py-io-impl": HDFS}, {})
+        each_window_once(extracting(spark, history, where), history, journal, where)
+    assert any(name.endswith(".parquet") for name in hdfs.names(f"{tmp_path.name}/edfi/changes/data"))
 
 
 def test_settings_of_hadoop_lead_to_the_name_node(hdfs: Hdfs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,12 +4,13 @@ import json
 import random
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pyiceberg.catalog import load_catalog
+from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.table import Table
 from pyspark.sql import SparkSession
 from typer.testing import CliRunner
@@ -23,6 +24,7 @@ from dmsjournal.spark.lake import Committed, extract_to_lake, preview_of_lake
 from dmsjournal.spark.lake_tables import change_table, formats
 from tests.helpers import SCHOOL, STUDENT, document, newest, write
 from tests.spark.changing import change, restore, rows_of_database
+from tests.spark.rest_catalog import rest_catalog
 from tests.spark.s3 import BUCKET, KEY, S3, SECRET, s3_server
 
 pytestmark = pytest.mark.xdist_group("spark")
@@ -32,13 +34,16 @@ NAME = "edfi.changes"
 
 @dataclass(frozen=True)
 class Lake:
-    """A catalog in a SQLite file, with a warehouse in a folder or on S3."""
+    """A catalog, and what a user sets to reach the store of its warehouse."""
 
     catalog: dict[str, str]
     conf: dict[str, str]
 
+    def reached(self) -> Catalog:
+        return load_catalog("default", **self.catalog)
+
     def table(self) -> Table:
-        return load_catalog("default", **self.catalog).load_table(NAME)
+        return self.reached().load_table(NAME)
 
     def all(self) -> list[dict[str, Any]]:
         rows: list[dict[str, Any]] = self.table().scan().to_arrow().to_pylist()
@@ -78,6 +83,17 @@ def on_s3(s3: S3, tmp_path: Path) -> Lake:
     properties = {"s3.endpoint": s3.endpoint, "s3.access-key-id": KEY, "s3.secret-access-key": SECRET, "s3.region": "us-east-1"}
     uri = f"sqlite:///{tmp_path}/catalog.db"
     return Lake({"uri": uri, "warehouse": f"s3://{BUCKET}/{tmp_path.name}"} | properties, s3.conf)
+
+
+@pytest.fixture(params=["SQL in PostgreSQL", "REST"])
+def of_many(request: pytest.FixtureRequest, spark: SparkSession, postgres_server: Any, tmp_path: Path) -> Iterator[Lake]:
+    """A catalog that other machines reach, too. `spark` has fetched the driver that the one by REST takes."""
+    with ExitStack() as stack:
+        database, warehouse = stack.enter_context(postgres_server.fresh_database()), f"file://{tmp_path}/warehouse"
+        if request.param == "REST":
+            yield Lake({"uri": stack.enter_context(rest_catalog(database, warehouse))}, {})
+        else:
+            yield Lake({"uri": database, "warehouse": warehouse}, {})
 
 
 @pytest.fixture
@@ -188,6 +204,10 @@ def test_a_run_that_was_cut_short_adds_nothing_twice(
 def test_of_two_runs_at_once_one_commits(
     run: Extract, history: str, journal: dj.Journal, on_disk: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    one_of_two_commits(run, history, journal, on_disk, monkeypatch)
+
+
+def one_of_two_commits(run: Extract, history: str, journal: dj.Journal, where: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both have read how far the table had come before either of them commits: at the first window, and at a later one."""
     commit, other = IcebergChanges.commit, list[Committed]()
 
@@ -202,10 +222,42 @@ def test_of_two_runs_at_once_one_commits(
         with pytest.raises(dj.Unavailable, match=r"another run has committed to edfi\.changes meanwhile: nothing of this one"):
             run()
         assert [each.is_new for each in other] == [True] * (round_ + 1)
-        assert len(on_disk.windows()) == len(on_disk.table().snapshots()) == round_ + 1
-        first, last = on_disk.windows()[-1]
+        assert len(where.windows()) == len(where.table().snapshots()) == round_ + 1
+        first, last = where.windows()[-1]
         assert last == newest(journal)
-        assert on_disk.rows(first, last)["upsert"] == rows_of_database(history, first, last)["upsert"]
+        assert where.rows(first, last)["upsert"] == rows_of_database(history, first, last)["upsert"]
+
+
+@pytest.mark.acceptance("97", "100")
+def test_a_catalog_of_many_machines(
+    spark: SparkSession, history: str, journal: dj.Journal, of_many: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a catalog in a file: each window once, of two runs at once one, and refusals before anything is written."""
+    run = extracting(spark, history, of_many)
+    one_of_two_commits(run, history, journal, of_many, monkeypatch)
+    assert (run().first, len(of_many.table().snapshots())) == (None, 2)
+    change(history, random.Random(2), 20)
+    commit = type(of_many.reached()).commit_table
+
+    def lose(*arguments: Any, **options: Any) -> None:
+        commit(*arguments, **options)
+        raise OSError("connection reset")
+
+    monkeypatch.setattr(type(of_many.reached()), "commit_table", lose)
+    assert run().commit == of_many.table().metadata.current_snapshot_id
+    monkeypatch.undo()
+    at = newest(journal)
+    assert of_many.windows()[-1][1] == at
+    with pytest.raises(dj.InvalidRequest, match="was begun with"):
+        run(partition=False)
+    restore(history)
+    change(history, random.Random(1), 20)
+    with pytest.raises(dj.HistoryDiverged):
+        run()
+    of_many.reached().create_table("edfi.other", on_disk_schema())
+    with pytest.raises(dj.InvalidRequest, match="an Iceberg table that dmsjournal extract did not make"):
+        extract_to_lake(history, "edfi.other", lambda: spark, format="iceberg", catalog=of_many.catalog)
+    assert len(of_many.table().snapshots()) == 3
 
 
 def test_an_answer_that_was_lost_is_found_in_the_table(run: Extract, on_disk: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
