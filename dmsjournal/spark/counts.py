@@ -30,7 +30,8 @@ def _types(path: Path) -> Counter[str]:
     """The rows of a file by type; its row groups tell it where they are of one, which those of a task are."""
     found: Counter[str] = Counter()
     with pq.ParquetFile(path) as file:
-        column = file.schema_arrow.get_field_index(_TYPE)
+        leaves = [file.schema.column(number).path for number in range(file.metadata.num_columns)]  # a struct has several
+        column = leaves.index(_TYPE)
         for number in range(file.num_row_groups):
             group = file.metadata.row_group(number)
             told = group.column(column).statistics
