@@ -6,6 +6,7 @@ import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import dropwhile, takewhile
 from uuid import uuid4
 
 from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError  # type: ignore[import-untyped]
@@ -14,6 +15,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from dmsjournal.errors import DatabaseRefused, JournalError, Unavailable
+from dmsjournal.spark import stores
 
 Progress = Callable[[str, int, int], None]  # what is done, and tasks: finished and in all
 
@@ -77,7 +79,8 @@ def failure(doing: str, error: BaseException) -> JournalError:
             "look whether it was killed or was out of memory (spark.driver.memory), and run it again",
         )
     reason = reason_of(error)
-    for pattern, remedy in _REFUSED:
+    is_of_store = _python_reason(_text(error)) is not None  # no task that is written in Python asks the database
+    for pattern, remedy in () if is_of_store else _REFUSED:
         if re.search(pattern, reason):
             return DatabaseRefused(None, f"Spark could not finish {doing}: {reason}", remedy)
     return Unavailable(f"Spark could not finish {doing}: {reason}", "run it again, once the reason is gone")
@@ -90,14 +93,34 @@ def is_java_gone(error: BaseException) -> bool:
 
 def reason_of(error: BaseException) -> str:
     """The first line of the last cause: the layers above it say that a job, a stage and a task failed."""
-    text = str(error)
+    text = _text(error)
+    if (told := _python_reason(text)) is not None:
+        return told
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    causes = [found[1] for line in lines if (found := _CAUSE.search(line))]
+    return _shortened(causes[-1] if causes else lines[0] if lines else type(error).__name__)
+
+
+def _text(error: BaseException) -> str:
+    """What the error says; of one of Java's, what its last cause does."""
     if isinstance(error, Py4JJavaError):
         with suppress(Exception):  # Java may be gone
             cause = error.java_exception
             while cause.getCause() is not None:
                 cause = cause.getCause()
-            text = str(cause.toString())
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    causes = [found[1] for line in lines if (found := _CAUSE.search(line))]
-    told = causes[-1] if causes else lines[0] if lines else type(error).__name__
+            return str(cause.toString())
+    return str(error)
+
+
+def _python_reason(text: str) -> str | None:
+    """What the traceback in an error says of a task that is written in Python, such as one that writes into a lake."""
+    _, has_traceback, below = text.rpartition("Traceback (most recent call last):\n")
+    if not has_traceback:
+        return None
+    raised = dropwhile(lambda line: line.startswith((" ", "\t")), below.splitlines())  # the lines of code
+    told = takewhile(lambda line: line.strip() and not line.lstrip().startswith(("SQLSTATE:", "at ")), raised)
+    return _shortened(stores.one_line("\n".join(told)))
+
+
+def _shortened(told: str) -> str:
     return re.sub(r"^[\w.$]+(?:Exception|Error): ", "", told).strip()[:500]

@@ -92,7 +92,12 @@ def store_of(parameter: str, target: str | os.PathLike[str], conf: Mapping[str, 
 
 def reason_of(error: Exception) -> str:
     """The words of the library that writes, in one line: without its colours and arrows, and without a server's Java stack."""
-    lines = _COLOUR.sub("", str(error)).splitlines()
+    return one_line(str(error))
+
+
+def one_line(text: str) -> str:
+    """See reason_of."""
+    lines = _COLOUR.sub("", text).splitlines()
     words = (line.strip(" \u21b3\t") for line in lines if not line.startswith("\tat "))
     return " ".join(filter(None, words))
 
