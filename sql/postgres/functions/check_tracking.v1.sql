@@ -1,7 +1,7 @@
 -- sql/postgres/functions/check_tracking.v1.sql: what is wrong with the tracking of a table: an object that is missing or not as tracking_of.v1.sql has it,
 -- columns that changed since, a table that is gone, or that track would refuse by now, a fill that has not come to its end. Reads the catalog alone, with the installing role's rights.
 CREATE FUNCTION dms.check_tracking() RETURNS TABLE (code text, table_name text, name text)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET row_security = off AS $$
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET row_security = off SET jit = off AS $$
     SELECT 'tracking-altered', t.TableName, format('%s %s%s %s', o.kind, o.name, CASE WHEN o.kind = 'trigger' THEN ' on ' || o.relation::regclass ELSE '' END,
                                                   dms.tracked_state(o.kind, o.name, o.relation, o.type, o.source))
     FROM dms.TrackedTable AS t CROSS JOIN LATERAL dms.tracking_of(t.TrackedTableId) AS o

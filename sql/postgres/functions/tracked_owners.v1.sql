@@ -2,7 +2,7 @@
 -- rights when our triggers read a table: the owners of the table and of its parts, which can add an index at any time, and the owners of what indexes,
 -- constraints, statistics and partition keys use now. The planner evaluates such expressions for each role that reads. Reads the catalog alone.
 CREATE FUNCTION dms.tracked_owners(relation oid) RETURNS TABLE (role name, reason text)
-LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp SET jit = off AS $$  -- the recursion is estimated so dear that its plan would be compiled at each call
     WITH RECURSIVE part AS (
         SELECT relation AS id
         UNION
