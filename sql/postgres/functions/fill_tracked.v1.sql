@@ -2,7 +2,7 @@
 -- Passes over the table's blocks make documents for rows that have none, until one finds no such row: a row that a writer had locked, or moved, comes
 -- with the next one. The last pass is over the documents (sweep, tracking_of.v1.sql). A run that is killed goes on from its last batch.
 -- Gives: pass (rows or documents), done of total (blocks; documents are not counted: 0 of 0), made (documents).
-CREATE FUNCTION dms.fill_tracked(table_name text, blocks integer DEFAULT 64) RETURNS TABLE (pass text, done bigint, total bigint, made bigint)
+CREATE FUNCTION dms.fill_tracked(table_name text, blocks integer DEFAULT 16) RETURNS TABLE (pass text, done bigint, total bigint, made bigint)
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET row_security = off AS $$
 DECLARE
     tracked record;
