@@ -13,6 +13,7 @@ from alembic.operations import MigrateOperation, Operations
 
 from dmsjournal.database.connect import translated
 from dmsjournal.database.engines import engine_of_dialect
+from dmsjournal.errors import InvalidRequest
 from dmsjournal.model.resources import ResourceKey
 from dmsjournal.operate.tracking import TrackedTable, literal_of, naming, statement_of
 
@@ -45,7 +46,11 @@ class TrackTableOp(MigrateOperation):
         Where it is large, fill it afterwards: `fill=False`, and dmsjournal track --renew. Online it raises what Journal.track does.
         """
         settings: dict[str, Any] = {"resource": resource, "key": key, "bodies": bodies, "trust": trust}
-        if isinstance(table, sa.Table):
+        if isinstance(table, TrackedTable):
+            said = {name for name, value in (settings | {"shows": shows, "columns": columns}).items() if value not in (None, False)}
+            if said:
+                raise InvalidRequest(", ".join(sorted(said)), table.table, "give it to the TrackedTable")
+        elif isinstance(table, sa.Table):
             given = {name: value for name, value in (("shows", shows), ("columns", columns)) if value is not None}
             table = TrackedTable.of(table, dialect=operations.get_context().dialect, **settings, **given)
         elif isinstance(table, str):
@@ -69,8 +74,10 @@ class UntrackTableOp(MigrateOperation):
         self.name, self.keep_documents, self.table = name, keep_documents, table
 
     @classmethod
-    def untrack_table(cls, operations: Operations, table: str, *, keep_documents: bool = False) -> None:
-        """Tracks a table no more, named as SQL has it with its schema."""
+    def untrack_table(cls, operations: Operations, table: str | sa.Table, *, keep_documents: bool = False) -> None:
+        """Tracks a table no more, named as SQL has it with its schema, or as SQLAlchemy describes it."""
+        if isinstance(table, sa.Table):
+            table = TrackedTable.of(table, dialect=operations.get_context().dialect).table
         operations.invoke(cls(table, keep_documents=keep_documents))
 
     def reverse(self) -> TrackTableOp:
@@ -100,5 +107,6 @@ def _execute(operations: Operations, name: str, binds: dict[str, object]) -> Non
     if context.as_sql:
         context.impl.static_output(literal_of(engine, name, binds) + ("\nGO" if engine.SEPARATOR else ""))  # each declares its own
     else:
-        with naming(str(binds["table_name"])), translated():
+        shows = binds.get("shows")
+        with naming(str(binds["table_name"]), shows if isinstance(shows, list) else None), translated():
             operations.execute(statement_of(engine, name, binds))

@@ -7,6 +7,7 @@ from typing import Any
 
 import typer
 
+import dmsjournal as dj
 from dmsjournal.util.json import plain
 from dmsjournal.util.json import rows as json_rows
 from dmsjournal.util.printable import cell, in_json, printable
@@ -41,6 +42,7 @@ def print_items(items: Iterable[object], json: bool, string_versions: bool) -> N
             strings = {name: str(record[name]) for name in _VERSIONS_AND_IDS if string_versions and record.get(name) is not None}
             print(encodable(json_rows(record | strings)))
             continue
+        record |= {name: str(value) for name in record if isinstance(value := getattr(item, name, None), dj.ResourceKey)}
         values = [cell(value) if isinstance(value, str) else in_json(json_rows(value)) for value in record.values()]
         if not sys.stdout.isatty():
             print("\t".join(values))

@@ -148,7 +148,9 @@ def _tracked(found: dj.Status) -> Iterator[str]:
     yield f"tracked   {len(found.tracked)} tables, {sum(bool(of.problems) for of in found.tracked)} to look at"
     for of in found.tracked:
         if of.problems:
-            yield _bold(printable(f"          {of.table}: {'; '.join(of.problems)}: run `dmsjournal track --renew`"))
+            told = "; ".join(of.problems)
+            remedy = "" if "dmsjournal track --renew" in told else ": run `dmsjournal track --renew`"
+            yield _bold(printable(f"          {of.table}: {told}{remedy}"))
 
 
 def _holders(found: dj.Status) -> Iterator[str]:

@@ -86,14 +86,20 @@ def track(
         if not names:
             raise typer.BadParameter("name tables, or a schema with --schema")
         wanted = asked(names, project, shows, columns, keys, bodies, trust)
-        if dry_run:
-            for plan in db.tracking_plan(*wanted):
-                print_items([plan.tracked], json, False)
-                say(f"-- {db.database.engine.TRACK_NOTE.format(table=plan.tracked.table)}", err=True)
-                if not json:
-                    sys.stdout.write("".join(f"{printable(statement, keep=chr(10))};\n" for statement in plan.statements))
-            return
-        print_items(db.track(*wanted, lock_timeout=lock_timeout, blocks=blocks, pause=rest, progress=show), json, False)
+        try:
+            if not dry_run:
+                print_items(db.track(*wanted, lock_timeout=lock_timeout, blocks=blocks, pause=rest, progress=show), json, False)
+                return
+            plans = db.tracking_plan(*wanted)
+        except dj.UnsupportedCapability as error:
+            if schema is not None:
+                error.add_note("--exclude TABLE leaves a table of the schema out")
+            raise
+        for plan in plans:
+            print_items([plan.tracked], json, False)
+            say(f"-- {db.database.engine.TRACK_NOTE.format(table=plan.tracked.table)}", err=True)
+            if not json:
+                sys.stdout.write("".join(f"{printable(statement, keep=chr(10))};\n" for statement in plan.statements))
 
 
 @app.command()
@@ -125,10 +131,13 @@ def tracked(url: Url, json: Json = False) -> None:
 def named(db: dj.Journal, tables: list[str] | None, schema: str | None, exclude: list[str] | None) -> list[str]:
     """The tables that a command line names, and those of a schema but for some. Raises InvalidRequest."""
     found = [] if schema is None else tracking.tables_of(db.database, schema)
-    for name in exclude or ():
-        if name not in found:
-            raise dj.InvalidRequest("exclude", name, f"name one of the tables of --schema: {', '.join(found) or 'none'}")
-    return [*(tables or ()), *(name for name in found if name not in (exclude or ()))]
+    left_out = []
+    for given in exclude or ():
+        name = one_of(found, given)
+        if name is None:
+            raise dj.InvalidRequest("exclude", given, f"name one of the tables of --schema: {', '.join(found) or 'none'}")
+        left_out.append(name)
+    return [*(tables or ()), *(name for name in found if name not in left_out)]
 
 
 def asked(
@@ -142,40 +151,63 @@ def asked(
 ) -> list[dj.TrackedTable]:
     """The tables that a command line asks for."""
     shown, watched = by_table("shows", shows, names), by_table("columns", columns, names)
-    named = by_table("key", keys, names)
+    named = {name: ",".join(parts) for name, parts in by_table("key", keys, names).items()}
+    trusted = []
+    for given in trust or ():
+        name = one_of(names, given.removeprefix("table "))
+        if name is None:
+            raise dj.InvalidRequest("trust", given, f"write it as 'table NAME', with one of the tables {', '.join(names)}")
+        trusted.append(name)
     return [
         dj.TrackedTable(
             name,
             None if project is None else dj.ResourceKey(project, bare(name), "1"),
             shown.get(name),
             watched.get(name),
-            named[name][0] if name in named else None,
+            named.get(name),
             bodies,
-            f"table {name}" in (trust or ()),
+            name in trusted,
         )
         for name in names
     ]
 
 
 def by_table(parameter: str, given: list[str] | None, names: list[str]) -> dict[str, list[str]]:
-    """Values of the form TABLE=NAME,NAME by table. Raises InvalidRequest."""
-    found = {}
+    """Values of the form TABLE=NAME,NAME by table: a table that is named again gets more of them. Raises InvalidRequest."""
+    found: dict[str, list[str]] = {}
     for text in given or ():
         table, is_given, columns = text.partition("=")
-        if not is_given or table not in names:
+        name = one_of(names, table)
+        if not is_given or name is None:
             raise dj.InvalidRequest(parameter, text, f"write it as TABLE=NAME, with one of the tables {', '.join(names)}")
-        found[table] = [column.strip() for column in columns.split(",")]
+        found.setdefault(name, []).extend(
+            bare(column.strip()) if '"' in column else column.strip() for column in columns.split(",")
+        )
     return found
 
 
+def one_of(names: list[str], given: str) -> str | None:
+    """Which of the names a name means, with quotation marks or without: shop."order" and shop.order are one table."""
+    alike = [name for name in names if name == given] or [name for name in names if parts_of(name) == parts_of(given)]
+    return alike[0] if alike else None
+
+
 def bare(table: str) -> str:
-    """A table's name without its schema and its quotation marks."""
-    name, is_quoted = "", False
-    for character in table:
-        if character == '"':
-            is_quoted = not is_quoted
-        elif character == "." and not is_quoted:
-            name = ""
+    """A table's name without its schema and its quotation marks or brackets."""
+    return parts_of(table)[-1]
+
+
+def parts_of(name: str) -> list[str]:
+    """The parts of a name in SQL, without their quotation marks or brackets."""
+    parts, closing = [""], ""
+    for character in name:
+        if closing:
+            closing = "" if character == closing else closing
+            parts[-1] += character if closing else ""
+        elif character in '"[':
+            closing = '"' if character == '"' else "]"
+        elif character == ".":
+            parts.append("")
         else:
-            name += character
-    return name
+            parts[-1] += character
+    return parts

@@ -405,7 +405,8 @@ def as_journal_error(error: exc.DBAPIError) -> JournalError:
     if code in ("DJ001", "DJ004"):
         return UnsupportedCapability(message, hint or "")
     if code == "DJ009":
-        return InvalidRequest("table", message, hint or "")
+        column = getattr(diagnosis, "column_name", None)
+        return InvalidRequest("column", column, f"{message}. {hint}") if column else InvalidRequest("table", message, hint or "")
     if code in ("DJ002", "DJ003", "DJ005", "DJ008"):
         return InvalidRequest("statement", message, hint or "")
     if code == "2200H":  # it names the sequence: that of resources has 32,767 ids

@@ -288,11 +288,14 @@ def literal_of(engine: Engine, name: str, binds: Mapping[str, object]) -> str:
 
 
 @contextmanager
-def naming(table: str) -> Iterator[None]:
-    """Has a refusal of a name say the table as it was given."""
+def naming(table: str, shows: Collection[str] | None = None) -> Iterator[None]:
+    """Has a refusal of a name say the table as it was given, and whether a column is one to show or one to watch."""
     try:
         yield
     except InvalidRequest as error:
+        if error.parameter == "column":
+            parameter = "shows" if error.value in (shows or ()) else "columns"
+            raise InvalidRequest(parameter, error.value, error.remedy) from error.__cause__
         if error.parameter != "table":
             raise
         raise InvalidRequest("table", table, f"{error.value}. {error.remedy}") from error.__cause__
@@ -303,13 +306,16 @@ def _refuse_any(database: Database, tables: Sequence[TrackedTable]) -> None:
     refused: list[UnsupportedCapability] = []
     for table in tables:
         try:
-            with naming(table.table), database.session() as session:
+            with naming(table.table, table.shows), database.session() as session:
                 binds = table.binds()
                 session.execute(
                     "operate/check_track", **{name: binds[name] for name in ("table_name", "shows", "columns", "key", "trust")}
                 )
         except UnsupportedCapability as error:
             refused.append(error)
+    if len(refused) == 1 and len(tables) > 1:
+        (alone,) = refused
+        raise UnsupportedCapability(alone.capability, f"{alone.remedy.rstrip('.')}, or leave the table out. Nothing was changed")
     if len(refused) == 1:
         raise refused[0]
     if refused:

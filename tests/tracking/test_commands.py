@@ -60,6 +60,10 @@ def test_status_names_what_has_changed_about_a_tracked_table(tracked: str, sql: 
     told = cli(tracked, "status", "--check-triggers")
     assert "shop.customer: column more is new: run `dmsjournal track --renew`" in told
     assert 'dmsjournal_tracked_table_problems{database="' in cli(tracked, "status", "--prometheus")
+    sql('ALTER TABLE shop."Order" RENAME customer TO buyer')
+    told = cli(tracked, "status")
+    assert "column buyer was customer: writes of the table fail until dmsjournal track --renew" in told
+    assert told.count("dmsjournal track --renew") == 1
     sql("DROP TRIGGER zz_dmsjournal_1_delete ON shop.customer")
     done = CliRunner().invoke(app, ["status", "--check-triggers", "--url", tracked])
     assert done.exit_code == 3
@@ -143,6 +147,12 @@ def test_a_wrong_command_names_what_is_wrong(tracked: str, sql: Sql, arguments: 
         (["untrack", "shop.customer"], "table = 'shop.customer': table shop.customer is not tracked. No table is tracked."),
         (["track", "--renew", "shop.customer"], "table shop.customer is not tracked"),
         (["track", "shop.customer", "--shows", "shop.customer=nam"], "has no column nam. Its columns are id, name."),
+        (["track", "shop.customer", "--shows", "shop.customer=nam"], "shows = 'nam': table shop.customer has no column nam."),
+        (["track", "shop.customer", "--columns", "shop.customer=nam"], "columns = 'nam': table shop.customer has no column nam."),
+        (["track", "shop.Order Line"], "= 'shop.Order Line': table shop.Order Line is not there. Name it with its schema"),
+        (["track", "a.b.c.d"], "= 'a.b.c.d': table a.b.c.d is not there."),
+        (["untrack", "shop.Order Line"], "= 'shop.Order Line': table shop.Order Line is not tracked."),
+        (["track", "shop.customer", "--trust", "table shop.customr"], "trust = 'table shop.customr': write it as 'table NAME'"),
         (["track", "shop.customer", "shop.customr", "--dry-run"], "= 'shop.customr'"),
         (
             ["track", "--schema", "shop", "--exclude", "shop.customr"],
@@ -155,6 +165,31 @@ def test_a_wrong_name_ends_with_exit_code_1(tracked: str, sql: Sql, arguments: l
     done = CliRunner().invoke(app, [*arguments, "--url", tracked], env={"COLUMNS": "300"})
     assert (done.exit_code, sql("SELECT count(*) FROM dms.TrackedTable")) == (1, [(0,)])
     assert told in done.output
+
+
+def test_options_name_tables_and_columns_with_quotation_marks_or_without(tracked: str, sql: Sql) -> None:
+    sql('CREATE SCHEMA shop; CREATE TABLE shop."order" (id int PRIMARY KEY, "Line No" int, state text)')
+    sql("CREATE TABLE shop.log (line text)")
+    shown = ("--shows", "shop.order=state", "--shows", 'shop."order"="Line No"')
+    cli(tracked, "track", "--schema", "shop", "--exclude", 'shop."log"', *shown, "--trust", "table shop.order")
+    table, resource, _, columns = cli(tracked, "tracked").splitlines()[0].split("\t")[:4]
+    assert (table, resource, columns) == ('shop."order"', "shop/order/1", '["Line No","id","state"]')
+
+
+def test_a_table_that_cannot_be_tracked_is_left_out_with_exclude(tracked: str, sql: Sql) -> None:
+    sql(SHOP)
+    sql("CREATE TABLE shop.log (line text)")
+    done = CliRunner().invoke(app, ["track", "--schema", "shop", "--url", tracked], env={"COLUMNS": "300"})
+    assert done.exit_code == 5
+    assert (
+        "it has no primary key: Add a primary key, or leave the table out. Nothing was changed; --exclude TABLE leaves"
+        in done.output
+    )
+
+
+def test_a_name_in_brackets_gives_a_resource_without_them() -> None:
+    done = CliRunner().invoke(app, ["sql", "track", "shop.[order line]", "--project", "Shop", "--engine", "sqlserver"])
+    assert "N'order line'" in done.output, done.output
 
 
 def test_a_partition_is_not_untracked_by_itself(tracked: str, sql: Sql) -> None:
@@ -253,7 +288,15 @@ def test_alembic_operations_run_online_and_offline(tracked: str, sql: Sql) -> No
         assert found["shop.customer"].shows == ("id", "name")
         assert (found["shop.customer"].is_filled, found['shop."Order"'].is_filled) == (True, False)
     with engine.begin() as conn:
-        Operations(MigrationContext.configure(conn)).untrack_table('shop."Order"')  # type: ignore[attr-defined]
+        op = Operations(MigrationContext.configure(conn))
+        op.untrack_table('shop."Order"')  # type: ignore[attr-defined]
+        op.untrack_table(table)  # type: ignore[attr-defined]
+        with pytest.raises(dj.InvalidRequest, match=r"bodies, shows = 'shop.customer': give it to the TrackedTable"):
+            op.track_table(dj.TrackedTable("shop.customer"), shows=["name"], bodies=True)  # type: ignore[attr-defined]
+    with dj.connect(tracked) as journal:
+        assert journal.tracked() == []
+    with engine.begin() as conn, pytest.raises(dj.InvalidRequest, match=r"shows = 'nam': table shop.customer has no column nam"):
+        Operations(MigrationContext.configure(conn)).track_table("shop.customer", shows=["nam"])  # type: ignore[attr-defined]
     engine.dispose()
     written: list[str] = []
     offline = MigrationContext.configure(dialect_name="postgresql", opts={"as_sql": True})

@@ -2,11 +2,15 @@
 CREATE FUNCTION dms.check_asked(table_name text, shows name[], columns name[], key name, trust boolean) RETURNS oid
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    relation oid := to_regclass(table_name);
+    relation oid;
     found    record;
     wrong    name;
     trusted  name[] := '{}';
 BEGIN
+    BEGIN
+        relation := to_regclass(table_name);
+    EXCEPTION WHEN invalid_name OR syntax_error OR feature_not_supported THEN  -- no name of a table at all, such as app.Order Line
+    END;
     IF relation IS NULL THEN
         RAISE EXCEPTION 'table % is not there', table_name
             USING ERRCODE = 'DJ009', HINT = concat('Is it ' || (SELECT string_agg(near.name, ', ' ORDER BY near.name)
@@ -15,7 +19,7 @@ BEGIN
                                                                   WHERE lower(c.relname) = lower(regexp_replace(table_name, '^.*\.|"', '', 'g')) AND c.relkind IN ('r', 'p')
                                                                     AND n.nspname NOT IN ('dms', 'pg_catalog', 'information_schema') AND n.nspname !~ '^pg_t'
                                                                   ORDER BY 1 LIMIT 5) AS near) || '? ',
-                                          'Name it with its schema, as SQL has it: app.student, or app."Order" where a name has capitals.');
+                                          'Name it with its schema, as SQL has it: app.student, or app."Order Line" where a name has capitals or blanks.');
     END IF;
     IF trust THEN
         trusted := ARRAY(SELECT DISTINCT o.role FROM dms.tracked_owners(relation) AS o ORDER BY o.role);
@@ -31,14 +35,14 @@ BEGIN
     WHERE NOT EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = relation AND a.attname = c AND a.attnum > 0 AND NOT a.attisdropped) LIMIT 1;
     IF wrong IS NOT NULL THEN
         RAISE EXCEPTION 'table % has no column %', found.name, quote_ident(wrong)
-            USING ERRCODE = 'DJ009', HINT = 'Its columns are ' || (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum) FROM pg_attribute AS a
-                                                                   WHERE a.attrelid = relation AND a.attnum > 0 AND NOT a.attisdropped) || '.';
+            USING ERRCODE = 'DJ009', COLUMN = wrong, HINT = 'Its columns are ' || (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum) FROM pg_attribute AS a
+                                                                                   WHERE a.attrelid = relation AND a.attnum > 0 AND NOT a.attisdropped) || '.';
     END IF;
     SELECT c INTO wrong FROM unnest(shows || columns) AS c
     WHERE EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = relation AND a.attname = c AND a.attgenerated = 'v' AND NOT a.attisdropped) LIMIT 1;
     IF wrong IS NOT NULL THEN
         RAISE EXCEPTION 'column % of table % is generated and virtual: no trigger is told its values', quote_ident(wrong), found.name
-            USING ERRCODE = 'DJ009', HINT = 'Name the columns that it is computed from.';
+            USING ERRCODE = 'DJ009', COLUMN = wrong, HINT = 'Name the columns that it is computed from.';
     END IF;
     RETURN relation;
 END $$;
