@@ -61,8 +61,7 @@ def test_status_names_what_has_changed_about_a_tracked_table(tracked: str, sql: 
     assert "shop.customer: column more is new: run `dmsjournal track --renew`" in told
     assert 'dmsjournal_tracked_table_problems{database="' in cli(tracked, "status", "--prometheus")
     sql('ALTER TABLE shop."Order" RENAME customer TO buyer')
-    told = cli(tracked, "status")
-    assert "column buyer was customer: writes of the table fail until dmsjournal track --renew" in told
+    [told] = [line for line in cli(tracked, "status").splitlines() if "column buyer was customer: writes of the table fail" in line]
     assert told.count("dmsjournal track --renew") == 1
     sql("DROP TRIGGER zz_dmsjournal_1_delete ON shop.customer")
     done = CliRunner().invoke(app, ["status", "--check-triggers", "--url", tracked])
