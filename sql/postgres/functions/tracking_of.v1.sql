@@ -8,7 +8,7 @@
 -- - The transition tables' alias is what a program reads in the error after ALTER TABLE ... RENAME COLUMN.
 CREATE FUNCTION dms.tracking_of(tracked_id smallint)
 RETURNS TABLE (kind text, name text, relation oid, type smallint, statement text, source text)
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET quote_all_identifiers = off AS $$
 DECLARE
     alias    CONSTANT text := '"dmsjournal track --renew"';
     tracked  record;
@@ -94,7 +94,7 @@ SET TimeZone = ''UTC'' SET DateStyle = ''ISO, YMD'' SET IntervalStyle = ''postgr
             UNION ALL
             ' ORDER BY f.place),
         string_agg(format('PERFORM dms.tracked_%1$s_ensure(ARRAY(
-            SELECT DISTINCT m.key FROM unnest(missing_keys, missing_places) AS m (key, place) WHERE m.place = %2$s), waits);', f.child_id, f.place), '
+            SELECT DISTINCT m.key FROM unnest(missing_keys, missing_places) AS m (key, place) WHERE m.place = %2$s));', f.child_id, f.place), '
         ' ORDER BY f.place),
         string_agg(f.absent, ' OR ' ORDER BY f.place) FILTER (WHERE f.is_late),
         string_agg(f.absent, ' OR ' ORDER BY f.place)
@@ -105,41 +105,35 @@ SET TimeZone = ''UTC'' SET DateStyle = ''ISO, YMD'' SET IntervalStyle = ''postgr
                         (SELECT string_agg(format('r.%I IS NOT NULL', c), ' AND ') FROM unnest(f.parent_columns) AS c), f.child_id, f.matches) AS absent
           FROM dms.tracked_references() AS f WHERE f.parent_id = tracked_id) AS f;
 
-    -- ensure(keys, waits): the documents of rows that have none, and their edges. The rows are locked, so that one session makes each. A fill does not
-    -- wait: it passes by a row that a writer has locked, and the last pass makes the edges to it.
+    -- ensure(keys): the documents of rows that have none. The rows are locked, so that one session makes each. Their edges come at the end of the
+    -- transaction (link_late.v1.sql), one document after the other: such rows may refer to each other in a chain of any length.
     name := format('tracked_%s_ensure', tracked_id);
     source := format('
 DECLARE
     locked jsonb[];
     touched bigint[];
 BEGIN
-    IF waits THEN
-        SELECT array_agg(l.key) INTO locked FROM (
-            SELECT %1$s AS key FROM unnest(keys) AS w (key)
-            CROSS JOIN LATERAL (SELECT w.key AS KeyValues OFFSET 0) AS d
-            JOIN dms.tracked_%2$s AS r ON %3$s
-            FOR NO KEY UPDATE OF r) AS l;
-    ELSE
-        SELECT array_agg(l.key) INTO locked FROM (
-            SELECT %1$s AS key FROM unnest(keys) AS w (key)
-            CROSS JOIN LATERAL (SELECT w.key AS KeyValues OFFSET 0) AS d
-            JOIN dms.tracked_%2$s AS r ON %3$s
-            FOR NO KEY UPDATE OF r SKIP LOCKED) AS l;
-    END IF;
+    SELECT array_agg(l.key) INTO locked FROM (
+        SELECT %1$s AS key FROM unnest(keys) AS w (key)
+        CROSS JOIN LATERAL (SELECT w.key AS KeyValues OFFSET 0) AS d
+        JOIN dms.tracked_%2$s AS r ON %3$s
+        FOR NO KEY UPDATE OF r) AS l;
     WITH made AS (
         %4$s
         RETURNING DocumentId
     )
     SELECT array_agg(DocumentId) INTO touched FROM made;
     IF touched IS NOT NULL THEN
-        PERFORM dms.tracked_%2$s_edges(touched, waits);
         %5$s
     END IF;
-END ', key_r, tracked_id, typed, format(create_w, 'SELECT DISTINCT l.key FROM unnest(locked) AS l (key)'), keep);
-    statement := format('CREATE OR REPLACE FUNCTION dms.%I(keys jsonb[], waits boolean DEFAULT true) RETURNS void %s AS %L', name, settings, source);
+END ', key_r, tracked_id, typed, format(create_w, 'SELECT DISTINCT l.key FROM unnest(locked) AS l (key)'),
+        CASE WHEN link IS NULL THEN '' ELSE format('INSERT INTO dms.TrackedLate (TrackedTableId, DocumentId) SELECT %s, w.id FROM unnest(touched) AS w (id) ON CONFLICT DO NOTHING;
+        ', tracked_id) END || coalesce(nullif(keep, ''), 'NULL;'));
+    statement := format('CREATE OR REPLACE FUNCTION dms.%I(keys jsonb[]) RETURNS void %s AS %L', name, settings, source);
     RETURN NEXT;
 
-    -- edges(parents, waits): the edges of documents become what their rows say.
+    -- edges(parents, waits): the edges of documents become what their rows say. A fill does not wait for rows that have no document yet: its last pass makes
+    -- the edges to them.
     name := format('tracked_%s_edges', tracked_id);
     source := CASE WHEN link IS NULL THEN '
 BEGIN
@@ -174,7 +168,7 @@ BEGIN
                      array_agg(p.is_identity) FILTER (WHERE NOT p.is_there)
               FROM pair AS p) AS edge
         CROSS JOIN (SELECT array_agg(l.key), array_agg(l.place) FROM link AS l WHERE l.child IS NULL) AS missing;
-        EXIT WHEN missing_keys IS NULL;
+        EXIT WHEN missing_keys IS NULL OR NOT waits;
         %4$s
     END LOOP;
     IF lost_parents IS NOT NULL THEN
