@@ -2,6 +2,8 @@
 
 import pytest
 
+import dmsjournal as dj
+
 from .helpers import Sql, fill
 from .test_traps import clean, edges
 
@@ -23,3 +25,14 @@ def test_rows_that_refer_to_each_other_in_a_long_chain(tracked: str, sql: Sql, f
     fill(sql, "a")
     assert len(edges(sql)) == 79
     assert clean(tracked)
+
+
+@pytest.mark.acceptance("92")
+def test_a_key_whose_text_a_rename_changes_is_refused(tracked: str, sql: Sql) -> None:
+    sql("CREATE SCHEMA app; CREATE DOMAIN app.relation AS regclass; CREATE TABLE app.a (id app.relation PRIMARY KEY)")
+    with dj.connect(tracked) as journal:
+        with pytest.raises(
+            dj.UnsupportedCapability, match=r"column id of its key is of type app\.relation, whose values read otherwise"
+        ):
+            journal.track(dj.TrackedTable("app.a"))
+        assert journal.tracked() == []

@@ -38,6 +38,14 @@ BEGIN
         ORDER BY a.attnum LIMIT 1;
     END IF;
     IF reason IS NULL THEN
+        SELECT format('column %I of its key is of type %s, whose values read otherwise when what they name is renamed', a.attname, format_type(a.atttypid, NULL)),
+               'Name a unique key of other columns.' INTO reason, remedy
+        FROM pg_constraint AS con JOIN pg_attribute AS a ON a.attrelid = relation AND a.attnum = ANY (con.conkey)
+        JOIN pg_type AS y ON y.oid = dms.tracked_base_type(a.atttypid)
+        WHERE con.oid = found.key AND y.typnamespace = 'pg_catalog'::regnamespace AND y.typname ~ '^reg'
+        ORDER BY a.attnum LIMIT 1;
+    END IF;
+    IF reason IS NULL THEN
         SELECT format('partition %s is a foreign table: nothing here sees its rows change', p.relid::regclass), 'Detach it, or track it where it is.' INTO reason, remedy
         FROM pg_partition_tree(relation) AS p JOIN pg_class AS c ON c.oid = p.relid WHERE c.relkind = 'f' LIMIT 1;
     END IF;
