@@ -376,6 +376,7 @@ EXECUTE = {  # who may execute each function, besides its owner
     "stamp_parents()": [],
     "stamp_repointed_parents()": [],
     "stamp_update()": [],
+    "altered_columns(smallint)": [],
     "begin_tracking()": [],
     "check_trackable(oid,name,name[])": [],
     "check_trusted(oid,name[])": [],

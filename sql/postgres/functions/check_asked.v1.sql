@@ -1,6 +1,6 @@
 -- sql/postgres/functions/check_asked.v1.sql: checks the names that track is given, and whether the table can be tracked. Gives the table's oid. Reads the catalog alone.
 CREATE FUNCTION dms.check_asked(table_name text, shows name[], columns name[], key name, trust boolean) RETURNS oid
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET quote_all_identifiers = off AS $$
 DECLARE
     relation oid;
     found    record;

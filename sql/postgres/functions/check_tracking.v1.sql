@@ -1,7 +1,7 @@
 -- sql/postgres/functions/check_tracking.v1.sql: what is wrong with the tracking of a table: an object that is missing or not as tracking_of.v1.sql has it,
 -- columns that changed since, a table that is gone, or that track would refuse by now, a fill that has not come to its end. Reads the catalog alone, with the installing role's rights.
 CREATE FUNCTION dms.check_tracking() RETURNS TABLE (code text, table_name text, name text)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET row_security = off SET jit = off AS $$
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET quote_all_identifiers = off SET row_security = off SET jit = off AS $$
     SELECT 'tracking-altered', t.TableName, format('%s %s%s %s', o.kind, o.name, CASE WHEN o.kind = 'trigger' THEN ' on ' || o.relation::regclass ELSE '' END,
                                                   dms.tracked_state(o.kind, o.name, o.relation, o.type, o.source))
     FROM dms.TrackedTable AS t CROSS JOIN LATERAL dms.tracking_of(t.TrackedTableId) AS o
@@ -13,17 +13,11 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET r
     SELECT CASE WHEN f.fails THEN 'tracking-failing' ELSE 'tracking-outdated' END, t.TableName,
            format('column %s %s', coalesce(c.name, c.name_before), CASE WHEN c.name_before IS NULL THEN 'is new' WHEN c.name IS NULL THEN 'is gone'
                WHEN c.name <> c.name_before THEN 'was ' || c.name_before WHEN c.type <> c.type_before THEN 'was of type ' || c.type_before
-               ELSE format('has no value %s any more', (SELECT string_agg(l, ', ') FROM jsonb_array_elements_text(c.labels_before - c.labels) AS l)) END)
+               ELSE coalesce('has no value ' || (SELECT string_agg(b, ', ') FROM unnest(c.labels_before) AS b WHERE b <> ALL (c.labels)) || ' any more',
+                             'has values that changed their names') END)
            || CASE WHEN f.fails THEN ': writes of the table fail until dmsjournal track --renew' ELSE '' END
     FROM dms.TrackedTable AS t
-    CROSS JOIN LATERAL (  -- in a restored database the columns have other numbers, if one was dropped before: they are known by their names
-        SELECT q.id, CASE WHEN q.id = t.RelationId THEN 0 ELSE 1 END AS known_by
-        FROM (SELECT dms.tracked_relation(t.TrackedTableId) AS id) AS q) AS r
-    CROSS JOIN LATERAL (
-        SELECT was.value ->> 1 AS name_before, was.value ->> 2 AS type_before, nullif(was.value -> 3, 'null') AS labels_before, now.value ->> 1 AS name, now.value ->> 2 AS type,
-               ARRAY(SELECT jsonb_array_elements_text(nullif(now.value -> 3, 'null'))) AS labels
-        FROM jsonb_array_elements(t.AllColumns) AS was
-        FULL JOIN jsonb_array_elements(dms.tracked_columns(r.id)) AS now ON now.value -> r.known_by = was.value -> r.known_by) AS c
+    CROSS JOIN LATERAL dms.altered_columns(t.TrackedTableId) AS c
     CROSS JOIN LATERAL (  -- whether the triggers name a column that has another name now, or would read a virtual one, which they are not told
         SELECT coalesce(c.name_before <> coalesce(c.name, '')
                         AND (c.name_before = ANY (t.ShownColumns || t.WatchedColumns)
@@ -31,10 +25,9 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET r
                              OR EXISTS (SELECT FROM dms.tracked_references() AS e WHERE e.parent_id = t.TrackedTableId AND c.name = ANY (e.parent_columns)
                                                                                      OR e.child_id = t.TrackedTableId AND c.name = ANY (e.child_columns))), false)
                OR c.name_before IS NULL AND t.WatchedColumns IS NULL
-                  AND EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = r.id AND a.attname = c.name AND a.attgenerated = 'v')
-                  AND NOT EXISTS (SELECT FROM jsonb_array_elements(t.AllColumns) AS was JOIN pg_attribute AS a ON a.attrelid = r.id AND a.attname = was.value ->> 1
+                  AND EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = dms.tracked_relation(t.TrackedTableId) AND a.attname = c.name AND a.attgenerated = 'v')
+                  AND NOT EXISTS (SELECT FROM jsonb_array_elements(t.AllColumns) AS was JOIN pg_attribute AS a ON a.attrelid = dms.tracked_relation(t.TrackedTableId) AND a.attname = was.value ->> 1
                                   WHERE a.attgenerated = 'v') AS fails) AS f
-    WHERE r.id IS NOT NULL AND ((c.name_before, c.type_before) IS DISTINCT FROM (c.name, c.type) OR c.labels_before - c.labels <> '[]')
     UNION ALL
     SELECT DISTINCT 'tracking-untrusted', t.TableName, o.reason FROM dms.TrackedTable AS t CROSS JOIN LATERAL dms.tracked_owners(dms.tracked_relation(t.TrackedTableId)) AS o
     WHERE o.role <> ALL (t.TrustedRoles)

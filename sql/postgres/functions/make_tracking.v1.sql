@@ -1,14 +1,20 @@
 -- sql/postgres/functions/make_tracking.v1.sql: makes what tracking a table is made of (tracking_of.v1.sql) as it should be now; nothing is touched
 -- that is so already, since a trigger that is made waits for every writer of its table. A column of `shows` or `columns` that has another name now is
 -- found by its number, also where a table that refers to this one is renewed first; not in a restored database, whose columns may have other numbers.
+-- Where rows read otherwise by now, the fill that follows stamps every document.
 CREATE FUNCTION dms.make_tracking(tracked_id smallint) RETURNS void
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET row_security = off AS $$
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET quote_all_identifiers = off SET row_security = off AS $$
 DECLARE
     object record;
     found  text;
     owner  name := (SELECT pg_get_userbyid(c.relowner) FROM pg_class AS c
                     WHERE c.oid = dms.tracked_relation(tracked_id) AND c.relkind = 'p' AND pg_get_userbyid(c.relowner) <> current_user);
 BEGIN
+    -- Its rows read otherwise now, though nobody wrote them, if values of an enum, or columns, took each other's names, or kept bodies have other properties.
+    UPDATE dms.TrackedTable AS t SET FilledAt = NULL, FilledBlocks = 0, FilledRows = 0, FilledDocument = NULL, IsCurrent = false
+    WHERE t.TrackedTableId = tracked_id AND EXISTS (
+        SELECT FROM dms.altered_columns(tracked_id) AS c
+        WHERE t.KeepsBodies OR c.is_relabelled OR c.name <> c.name_before AND EXISTS (SELECT FROM dms.altered_columns(tracked_id) AS o WHERE o.name = c.name_before));
     UPDATE dms.TrackedTable AS t
     SET ShownColumns = dms.renamed_columns(t.ShownColumns, t.AllColumns, t.RelationId), WatchedColumns = dms.renamed_columns(t.WatchedColumns, t.AllColumns, t.RelationId)
     WHERE t.TrackedTableId = tracked_id AND t.RelationId = dms.tracked_relation(tracked_id);

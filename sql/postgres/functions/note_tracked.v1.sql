@@ -2,7 +2,7 @@
 CREATE FUNCTION dms.note_tracked(
     table_name text, project text, resource text, version text, shows name[], columns name[], key name, bodies boolean, trust boolean)
 RETURNS oid
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET row_security = off AS $$
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET quote_all_identifiers = off SET row_security = off AS $$
 DECLARE
     relation oid := dms.check_asked(table_name, shows, columns, key, trust);
     found    record;

@@ -1,10 +1,11 @@
 -- sql/postgres/functions/renew_tracking.v1.sql: takes in what has changed about a tracked table: columns, its name, its partitions, foreign keys, and
 -- what was dropped or disabled. Rows that came meanwhile past the triggers are
 -- taken in by the fill that follows (fill_tracked).
--- unseen: rows may have changed past the triggers, so the fill stamps every document. It also does where a trigger was missing or off.
+-- unseen: rows may have changed past the triggers, so the fill stamps every document. It also does where a trigger was missing or off, and where rows
+-- read otherwise now (make_tracking).
 -- trust: the roles whose code can run with the installing role's rights now are trusted, besides those that track was told of (check_trusted.v1.sql).
 CREATE FUNCTION dms.renew_tracking(table_name text, unseen boolean DEFAULT false, trust boolean DEFAULT false) RETURNS void
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET row_security = off AS $$
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET quote_all_identifiers = off SET row_security = off AS $$
 DECLARE
     tracked_id smallint := dms.tracked_id(table_name);
     neighbour  smallint;

@@ -7,7 +7,7 @@ CREATE FUNCTION dms.track(
     table_name text, project text DEFAULT NULL::text, resource text DEFAULT NULL::text, version text DEFAULT '1'::text, shows name[] DEFAULT NULL::name[],
     columns name[] DEFAULT NULL::name[], key name DEFAULT NULL::name, bodies boolean DEFAULT false, trust boolean DEFAULT false)
 RETURNS smallint
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET row_security = off AS $$
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET quote_all_identifiers = off SET row_security = off AS $$
 DECLARE
     relation  oid;
     tracked   smallint;

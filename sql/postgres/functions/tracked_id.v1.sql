@@ -1,6 +1,6 @@
 -- sql/postgres/functions/tracked_id.v1.sql: the id of a tracked table, by the name that it has now, or had when it was last looked at.
 CREATE FUNCTION dms.tracked_id(table_name text) RETURNS smallint
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET quote_all_identifiers = off AS $$
 DECLARE
     found    smallint;
     relation oid;

@@ -1,7 +1,7 @@
 -- sql/postgres/functions/tracked_relation.v1.sql: the table that is tracked under an id; null where it is gone.
 -- The view knows it by itself, whatever it is called now, and after a restore. While the view is not there, the last oid counts, then the name.
 CREATE FUNCTION dms.tracked_relation(tracked_id smallint) RETURNS oid
-LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp SET quote_all_identifiers = off AS $$
     SELECT coalesce(
         (SELECT d.refobjid
          FROM pg_class AS v

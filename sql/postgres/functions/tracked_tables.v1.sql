@@ -2,7 +2,7 @@
 CREATE FUNCTION dms.tracked_tables() RETURNS TABLE (
     table_name text, project_name text, resource_name text, resource_version text, key_columns name[], shown_columns name[], watched_columns name[], keeps_bodies boolean,
     refers_to text[], estimated_rows bigint, is_filled boolean, state text)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET row_security = off SET jit = off AS $$
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET quote_all_identifiers = off SET row_security = off SET jit = off AS $$
     SELECT CASE WHEN c.oid IS NULL THEN t.TableName ELSE format('%I.%I', n.nspname, c.relname) END, r.ProjectName, r.ResourceName, r.ResourceVersion,
            ARRAY(SELECT k.name FROM dms.tracked_key(t.TrackedTableId) AS k ORDER BY k.place),
            ARRAY(SELECT DISTINCT w.name FROM (

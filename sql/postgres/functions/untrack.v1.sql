@@ -1,7 +1,7 @@
 -- sql/postgres/functions/untrack.v1.sql: tracks a table no more. keep_documents: its documents stay as they are. Without it they are deleted,
 -- each with its tombstone. Tables that refer to it lose their edges to it.
 CREATE FUNCTION dms.untrack(table_name text, keep_documents boolean DEFAULT false) RETURNS void
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET row_security = off AS $$
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET quote_all_identifiers = off SET row_security = off AS $$
 DECLARE
     tracked    smallint;
     neighbours smallint[];

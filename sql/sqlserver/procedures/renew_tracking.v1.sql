@@ -1,5 +1,5 @@
 -- sql/sqlserver/procedures/renew_tracking.v1.sql: takes in what has changed about a tracked table: columns, foreign keys, a trigger that is gone or off. Its fill begins again. What was written
--- while a trigger was missing or off, changes were not seen: then, and with @unseen, all of its documents are stamped.
+-- while a trigger was missing or off, changes were not seen: then, where kept bodies have other properties, and with @unseen, all of its documents are stamped.
 -- A column that was renamed goes on as what it was: the server keeps its number.
 CREATE PROCEDURE dms.renew_tracking @table_name nvarchar(600), @unseen bit = 0, @trust bit = 0
 AS
@@ -45,6 +45,9 @@ EXEC dms.renew_tracking @table_name, @unseen, @trust;');
       AND g.name IN (CONCAT(N'zz_dmsjournal_', @tracked_id, N'_insert'), CONCAT(N'zz_dmsjournal_', @tracked_id, N'_update'), CONCAT(N'zz_dmsjournal_', @tracked_id, N'_delete'));
     IF OBJECT_ID(CONCAT(N'dms.tracked_', @tracked_id)) IS NULL
         SET @is_seen = 0;
+    IF EXISTS (SELECT * FROM dms.TrackedTable AS t WHERE t.TrackedTableId = @tracked_id AND t.KeepsBodies = 1
+                 AND t.AllColumns COLLATE Latin1_General_100_BIN2 <> dms.tracked_definitions(@relation) COLLATE Latin1_General_100_BIN2)
+        SET @is_seen = 0;  -- kept bodies have other properties now
     EXEC dms.make_tracking @tracked_id;
     SET @neighbours = dms.tracked_neighbours(@tracked_id);
     EXEC dms.make_neighbours @neighbours;
