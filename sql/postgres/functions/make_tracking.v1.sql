@@ -1,5 +1,5 @@
 -- sql/postgres/functions/make_tracking.v1.sql: makes what tracking a table is made of (tracking_of.v1.sql) as it should be now; nothing is touched
--- that is so already, since a trigger that is made waits for every writer of its table. A column of `shows` or `columns` that has another name now is
+-- that is so already, since a trigger that is made waits for every writer of its table; where functions change, writers are waited for. A column of `shows` or `columns` that has another name now is
 -- found by its number, also where a table that refers to this one is renewed first; not in a restored database, whose columns may have other numbers.
 -- Where rows read otherwise by now, the fill that follows stamps every document.
 CREATE FUNCTION dms.make_tracking(tracked_id smallint) RETURNS void
@@ -27,6 +27,14 @@ BEGIN
     LOOP
         EXECUTE format('DROP TRIGGER %I ON %s', object.tgname, object.target);
     END LOOP;
+    -- A transaction that has written by the functions of before must end first: the fill that follows would not see its rows. A trigger that is made again waits.
+    IF EXISTS (SELECT FROM dms.tracking_of(tracked_id) AS o
+               WHERE o.kind = 'function' AND dms.tracked_state(o.kind, o.name, o.relation, o.type, o.source) = 'is another one') THEN
+        FOR object IN SELECT o.statement FROM dms.tracking_of(tracked_id) AS o JOIN pg_trigger AS t ON t.tgrelid = o.relation AND t.tgname = o.name
+                      WHERE o.kind = 'trigger' AND o.type = 32 LOOP
+            EXECUTE object.statement;
+        END LOOP;
+    END IF;
     FOR object IN SELECT * FROM dms.tracking_of(tracked_id) LOOP
         IF object.kind = 'view' THEN
             found := dms.tracked_state(object.kind, object.name, object.relation, object.type, object.source);

@@ -8,7 +8,6 @@ CREATE FUNCTION dms.renew_tracking(table_name text, unseen boolean DEFAULT false
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET quote_all_identifiers = off SET row_security = off AS $$
 DECLARE
     tracked_id smallint := dms.tracked_id(table_name);
-    neighbour  smallint;
     seen       boolean;
     lost       name;
 BEGIN
@@ -36,10 +35,7 @@ BEGIN
     -- What a table lost while a trigger was gone or off, or in a partition that had none, nobody saw: all of its documents are stamped.
     seen := NOT EXISTS (SELECT FROM dms.tracking_of(tracked_id) AS o
                         WHERE o.kind = 'trigger' AND dms.tracked_state(o.kind, o.name, o.relation, o.type, o.source) <> 'ok');
-    PERFORM dms.make_tracking(tracked_id);
-    FOREACH neighbour IN ARRAY dms.tracked_neighbours(tracked_id) LOOP
-        PERFORM dms.make_tracking(neighbour);
-    END LOOP;
+    PERFORM dms.make_all_tracking(tracked_id || dms.tracked_neighbours(tracked_id));
     UPDATE dms.TrackedTable AS t
     SET FilledAt = NULL, FilledBlocks = 0, FilledRows = 0, FilledDocument = NULL, IsLinked = false, IsCurrent = t.IsCurrent AND seen AND NOT unseen
     WHERE t.TrackedTableId = tracked_id;

@@ -11,15 +11,11 @@ LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET quote_all_identifiers
 DECLARE
     relation  oid;
     tracked   smallint;
-    neighbour smallint;
 BEGIN
     PERFORM dms.begin_tracking();
     relation := dms.note_tracked(table_name, project, resource, version, shows, columns, key, bodies, trust);
     SELECT t.TrackedTableId INTO tracked FROM dms.TrackedTable AS t WHERE t.RelationId = relation;
-    PERFORM dms.make_tracking(tracked);
-    FOREACH neighbour IN ARRAY dms.tracked_neighbours(tracked) LOOP
-        PERFORM dms.make_tracking(neighbour);
-    END LOOP;
+    PERFORM dms.make_all_tracking(tracked || dms.tracked_neighbours(tracked));
     -- Tables that refer to this one have edges to make: their fills go over them once more.
     UPDATE dms.TrackedTable AS t SET FilledAt = NULL, FilledBlocks = 0, FilledRows = 0, FilledDocument = NULL, IsLinked = false
     WHERE t.TrackedTableId <> tracked AND EXISTS (SELECT FROM dms.tracked_references() AS f WHERE f.parent_id = t.TrackedTableId AND f.child_id = tracked);

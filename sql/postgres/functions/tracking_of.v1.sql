@@ -127,7 +127,8 @@ BEGIN
         %5$s
     END IF;
 END ', key_r, tracked_id, typed, format(create_w, 'SELECT DISTINCT l.key FROM unnest(locked) AS l (key)'),
-        CASE WHEN link IS NULL THEN '' ELSE format('INSERT INTO dms.TrackedLate (TrackedTableId, DocumentId) SELECT %s, w.id FROM unnest(touched) AS w (id) ON CONFLICT DO NOTHING;
+        CASE WHEN link IS NULL THEN '' ELSE format('SET CONSTRAINTS dms.TR_TrackedLate_Link DEFERRED;
+        INSERT INTO dms.TrackedLate (TrackedTableId, DocumentId) SELECT %s, w.id FROM unnest(touched) AS w (id) ON CONFLICT DO NOTHING;
         ', tracked_id) END || coalesce(nullif(keep, ''), 'NULL;'));
     statement := format('CREATE OR REPLACE FUNCTION dms.%I(keys jsonb[]) RETURNS void %s AS %L', name, settings, source);
     RETURN NEXT;

@@ -5,7 +5,6 @@ LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET quote_all_identifiers
 DECLARE
     tracked    smallint;
     neighbours smallint[];
-    neighbour  smallint;
     kind       smallint;
     gone       bigint[];
 BEGIN
@@ -14,9 +13,7 @@ BEGIN
     neighbours := dms.tracked_neighbours(tracked);  -- nothing tells them once it has gone
     PERFORM dms.drop_tracking(tracked);
     DELETE FROM dms.TrackedTable AS t WHERE t.TrackedTableId = tracked RETURNING t.ResourceKeyId INTO kind;
-    FOREACH neighbour IN ARRAY neighbours LOOP
-        PERFORM dms.make_tracking(neighbour);
-    END LOOP;
+    PERFORM dms.make_all_tracking(neighbours);
     IF keep_documents THEN
         RETURN;
     END IF;
