@@ -1,4 +1,4 @@
-"""Measure pages, writes, options, prunes, plans, hubs, extracts, feeds, events, both sides in one run: `python -m benchmarks`."""
+"""Measure pages, writes, prunes, plans, hubs, extracts, lakes, feeds, events, both sides in one run: `python -m benchmarks`."""
 
 import argparse
 from collections.abc import Callable
@@ -87,6 +87,11 @@ def main() -> None:
                 asked.extracted, asked.body_bytes, asked.repeat, own_command(asked, "extract", "extracted", "body_bytes")
             )
             measured(url, asked, "extract_bodies" if asked.body_bytes else "extract", extracts, extract.measure)
+        if asked.what in ("lake", "all"):
+            from benchmarks import lake  # needs Spark and the package deltalake
+
+            lakes = lake.Options(asked.students, asked.part, asked.repeat, own_command(asked, "lake", "students", "part"))
+            measured(url, asked, "lake", lakes, lake.measure)
 
 
 def measured(
@@ -126,7 +131,22 @@ def own_command(asked: argparse.Namespace, what: str, *names: str) -> str:
 def parser() -> argparse.ArgumentParser:
     """The defaults are the sizes that README's figures were taken at."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=main.__doc__)
-    measures = ("page", "option", "write", "context", "prune", "plan", "hub", "extract", "feed", "arrow", "ring", "track", "all")
+    measures = (
+        "page",
+        "option",
+        "write",
+        "context",
+        "prune",
+        "plan",
+        "hub",
+        "extract",
+        "lake",
+        "feed",
+        "arrow",
+        "ring",
+        "track",
+        "all",
+    )
     parser.add_argument("what", choices=measures, nargs="?", default="all")
     parser.add_argument("--url", help="SQLAlchemy URL of a PostgreSQL that may create databases (default: embedded)")
     parser.add_argument("--repeat", type=positive, default=5, help="runs of each measure; the median is reported")
@@ -173,6 +193,9 @@ def parser() -> argparse.ArgumentParser:
     extracts = parser.add_argument_group("extract")
     extracts.add_argument("--extracted", type=positive, default=1_000_000, help="documents to extract")
     extracts.add_argument("--body-bytes", type=positive, default=0, help="extract bodies, of about so many bytes each")
+    lakes = parser.add_argument_group("lake")
+    lakes.add_argument("--students", type=positive, default=960, help="students of the district")
+    lakes.add_argument("--part", type=positive, default=250, help="documents of a part, where parts are small")
     return parser
 
 

@@ -54,7 +54,9 @@ class Table:
         return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
     def shown(self, value: float) -> str:
-        return duration(value) if self.unit == "seconds" else f"{value:.2f} {self.unit}"
+        if self.unit == "seconds":
+            return duration(value)
+        return f"{value:,.0f} {self.unit}" if value == round(value) else f"{value:.2f} {self.unit}"
 
 
 def duration(seconds: float) -> str:
