@@ -30,6 +30,7 @@ from dmsjournal.operate.held_back import HeldBack, held_back_if_allowed
 from dmsjournal.read.plan import Plan, SnapshotPlan
 from dmsjournal.read.stream import DELETE, KEY_CHANGE, UPSERT
 from dmsjournal.spark import bodies, body_columns, parquet, sizes
+from dmsjournal.spark.choices import begun_otherwise
 from dmsjournal.spark.counts import counted
 from dmsjournal.spark.dataframes import Reading, read
 from dmsjournal.spark.folders import folder_of
@@ -282,7 +283,7 @@ def settings_for(
         ("partition", partition, found.partition),
     ):
         if value is not None and value != had:
-            raise InvalidRequest(parameter, value, f"{kept.folder} was begun with {had}: leave it out, or name a new folder")
+            raise begun_otherwise(parameter, value, had, kept.folder, "folder")
     return found
 
 
@@ -335,7 +336,7 @@ def with_remedy() -> Iterator[None]:
     try:
         yield
     except (CheckpointExpired, HistoryDiverged) as error:
-        error.add_note("a full extract into a new folder begins anew")
+        error.add_note("a full extract into a new folder or table begins anew")
         raise
 
 

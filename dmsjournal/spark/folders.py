@@ -23,12 +23,11 @@ def folder_of(parameter: str, path: str | os.PathLike[str]) -> Path:
     if not URL.match(text):
         return Path(text).absolute()
     parsed = urlparse(text)
-    if parsed.scheme == "file" and not parsed.path.startswith("/"):
+    if parsed.scheme == "file" and (not parsed.path.startswith("/") or parsed.netloc not in ("", "localhost")):
         raise InvalidRequest(parameter, text, "write it as file:///folder, from the root on, or leave out file:")
-    if parsed.scheme != "file" or parsed.netloc not in ("", "localhost"):
-        raise UnsupportedCapability(
-            f"{parsed.scheme}:// for {parameter}", "name a folder that all workers share, and copy finished runs from there"
-        )
+    if parsed.scheme != "file":
+        remedy = "name a folder that all workers share, or add --format delta, which takes s3a://, gs://, abfss:// and hdfs://"
+        raise UnsupportedCapability(f"{parsed.scheme}:// for a folder of Parquet runs ({parameter})", remedy)
     return Path(unquote(parsed.path))
 
 

@@ -24,6 +24,7 @@ from dmsjournal.model.windows import Window
 from dmsjournal.operate.held_back import HeldBack, held_back_if_allowed
 from dmsjournal.read.plan import Plan, SnapshotPlan
 from dmsjournal.spark import bodies, body_columns, body_types, lake_files
+from dmsjournal.spark.choices import begun_otherwise
 from dmsjournal.spark.dataframes import Reading, read
 from dmsjournal.spark.extract import (
     EVERYTHING,
@@ -205,8 +206,7 @@ def settings_for(
         for parameter, value in given:
             had = getattr(settings, parameter)
             if value is not None and (value or None) != (had or None):
-                shown = list(had) if isinstance(had, tuple) else had or False
-                raise InvalidRequest(parameter, value, f"{table} was begun with {shown}: leave it out, or name a new table")
+                raise begun_otherwise(parameter, value, had, table, "table")
     if body_schema is None:
         return settings
     if settings.body != bodies.STRUCT:

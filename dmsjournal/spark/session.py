@@ -51,7 +51,8 @@ def local_session(
     DMSJOURNAL_JDBC_JARS (separated by commas or as on PATH), else fetched by their Maven coordinates once and kept in the
     user's cache. `conf`: more of Spark's settings. Sets JAVA_HOME, PYSPARK_PYTHON and SPARK_LOCAL_IP of this
     process. A session that runs already is returned as it is, with the driver that it has. Raises
-    UnsupportedCapability: no Java, no such jar, or Spark did not start. Source: docs/how-it-works.md, Spark.
+    UnsupportedCapability: no Java, no such jar, or none could be fetched; and Unavailable: Spark did not start. Source:
+    docs/how-it-works.md, Spark.
     """
     os.environ["JAVA_HOME"] = str(find_java_home())
     os.environ["PYSPARK_PYTHON"] = sys.executable  # another Python's workers would refuse ours, or lack our packages
@@ -65,6 +66,10 @@ def local_session(
         with started(master):
             return builder.getOrCreate()
     except PySparkRuntimeError as error:
+        if "spark.jars.packages" not in settings:  # nothing was to be fetched
+            told = f"Spark's Java has ended while it started ({error.getCondition()})"
+            remedy = "if it said why above, mend that; else it was killed, or was out of memory: run it again"
+            raise Unavailable(told, remedy) from error
         raise UnsupportedCapability(
             f"a Spark session, as Java stopped and said why above ({error.getCondition()})",
             f"where {' or '.join(coordinates)} cannot be fetched, name the driver's jar in DMSJOURNAL_JDBC_JARS "

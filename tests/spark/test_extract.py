@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 from collections.abc import Callable
 from contextlib import contextmanager
 from itertools import pairwise
@@ -320,8 +321,13 @@ def test_an_output_that_is_not_ours_stays_as_it_is(run: Extract, history: str, o
 def test_settings_of_an_output_cannot_change(run: Extract, history: str, out: Path) -> None:
     run(resources=[STUDENT], body=False)
     change(history, random.Random(1), 20)
-    for options in [{"resources": [SCHOOL]}, {"body": True}, {"etag": True}]:
-        with pytest.raises(dj.InvalidRequest, match="was begun with"):
+    for options, words in (
+        ({"resources": [SCHOOL]}, f"resources = '{SCHOOL}': {out} was begun with {STUDENT}: leave it out, or name a new folder"),
+        ({"body": True}, f"body = 'json': {out} was begun with no bodies: leave"),
+        ({"etag": True}, f"etag = True: {out} was begun with no etags: leave"),
+        ({"partition": False}, f"partition = False: {out} was begun with files of one resource each: leave"),
+    ):
+        with pytest.raises(dj.InvalidRequest, match=re.escape(words)):
             run(**options)
     assert run(resources=[STUDENT], body=False).is_new
     assert "body" not in ds.dataset(out, format="parquet").schema.names
@@ -347,7 +353,7 @@ def test_an_expired_checkpoint_says_what_to_do(run: Extract, history: str, journ
     before = visible(out)
     with pytest.raises(dj.CheckpointExpired) as expired:
         run()
-    assert expired.value.__notes__ == ["a full extract into a new folder begins anew"]
+    assert expired.value.__notes__ == ["a full extract into a new folder or table begins anew"]
     assert visible(out) == before
     assert run(output=out.with_name("anew")).version == newest(journal)
 

@@ -122,7 +122,7 @@ def test_a_folder_that_is_not_ours(run: Run, url: str, tmp_path: Path) -> None:
     refused(run("extract", tmp_path / "theirs", url=url), "it holds thesis.doc")
     refused(run("apply", tmp_path / "theirs", tmp_path / "table"), "it holds thesis.doc", tmp_path / "table")
     refused(run("apply", tmp_path / "none", tmp_path / "table"), "nothing was extracted into it", tmp_path / "table")
-    refused(run("extract", "s3a://bucket/out", url=url), "copy finished runs from there", code=5)
+    refused(run("extract", "s3a://bucket/out", url=url), "or add --format delta, which takes s3a://", code=5)
     assert [each.name for each in (tmp_path / "theirs").iterdir()] == ["thesis.doc"]
 
 

@@ -302,7 +302,7 @@ def test_the_state_outlives_the_snapshots_and_what_others_do(
     assert (third.first, third.version) == (second + 1, newest(journal))
     assert on_disk.windows() == [(0, at), (second + 1, third.version)]
     assert "body" not in on_disk.table().schema().column_names
-    with pytest.raises(dj.InvalidRequest, match="was begun with False"):
+    with pytest.raises(dj.InvalidRequest, match="was begun with no bodies"):
         run(body=True)
     with on_disk.table().manage_snapshots() as snapshots:
         snapshots.set_current_snapshot(first)

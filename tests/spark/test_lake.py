@@ -220,10 +220,12 @@ def test_the_state_outlives_the_history_and_what_others_do(
     assert (third.first, third.version) == (second + 1, newest(journal))
     assert windows_of(target)[:2] == [(0, at), (at + 1, second)]
     assert "body" not in {field.name for field in table_of(target).schema().fields}
-    with pytest.raises(dj.InvalidRequest, match="was begun with False"):
+    with pytest.raises(dj.InvalidRequest, match="was begun with no bodies"):
         run(body=True)
-    with pytest.raises(dj.InvalidRequest, match="was begun with"):
+    with pytest.raises(dj.InvalidRequest, match=f"resources = '{SCHOOL}': .* was begun with {STUDENT}: leave it out"):
         run(resources=[SCHOOL])
+    with pytest.raises(dj.InvalidRequest, match=r"partition = False: .* was begun with files of one resource each"):
+        run(partition=False)
     table_of(target).restore(0, ignore_missing_files=True)
     with pytest.raises(dj.InvalidRequest, match="was restored to an older commit"):
         run()

@@ -246,7 +246,7 @@ def test_what_a_table_is_begun_with_stays(spark: SparkSession, url: str, journal
     begin("json")
     begin("struct", body="struct", resources=[STUDENT])
     for name, body in (("json", "struct"), ("json", False), ("struct", True), ("struct", "variant")):
-        with pytest.raises(dj.InvalidRequest, match=f"was begun with {name}: leave it out, or name a new table"):
+        with pytest.raises(dj.InvalidRequest, match=f"was begun with bodies as {name}: leave it out, or name a new table"):
             begin(name, body=body)
     assert begin("json", body=True).is_new is begin("struct", body="struct").is_new is False
     with pytest.raises(dj.InvalidRequest, match="its bodies are struct, and apply folds JSON"):
@@ -298,7 +298,7 @@ def test_a_variant_is_the_json(
     state = state_of_database(url)
     found = newest_of(spark, tmp_path / "out")
     assert {number: found[number] for number in state} == {number: exact(row[4]) for number, row in state.items()}
-    with pytest.raises(dj.InvalidRequest, match="was begun with variant"):
+    with pytest.raises(dj.InvalidRequest, match="was begun with bodies as variant"):
         run(body="json")
     with pytest.raises(dj.InvalidRequest, match="its bodies are variant, and apply folds JSON"):
         apply(tmp_path / "out", tmp_path / "table", lambda: spark)

@@ -95,6 +95,28 @@ def test_no_java_at_all_says_what_to_install(bare: Path, monkeypatch: pytest.Mon
         java.find_java_home()
 
 
+@pytest.mark.parametrize(
+    ("jars", "kind", "words"),
+    [
+        (
+            ["driver.jar"],
+            "Unavailable",
+            "Spark's Java has ended while it started (JAVA_GATEWAY_EXITED): if it said why above",
+        ),
+        ([], "UnsupportedCapability", "org.postgresql:postgresql:42.7.13 cannot be fetched, name the driver's jar"),
+    ],
+)
+def test_java_that_ends_while_it_starts(bare: Path, jars: list[str], kind: str, words: str) -> None:
+    """Only where a driver is to be fetched may that be why. In a process of its own, as this one may have a Java that runs."""
+    (bare / "driver.jar").touch()
+    starting = f"from dmsjournal.spark.session import local_session; local_session('never', jars={jars})"
+    environment = os.environ | {"JAVA_HOME": str(fake_java(bare / "home", "17")), "PATH": os.defpath}
+    environment |= {"PYTHONPATH": str(Path(dj.__file__).parents[1])}
+    done = subprocess.run([sys.executable, "-c", starting], capture_output=True, text=True, cwd=bare, env=environment, timeout=240)
+    assert done.stderr.splitlines()[-1].startswith(f"dmsjournal.errors.{kind}: ")
+    assert words in done.stderr.splitlines()[-1]
+
+
 def test_a_driver_that_is_not_there_is_named_before_spark_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DMSJOURNAL_JDBC_JARS", os.pathsep.join(["here.jar", "there.jar,everywhere.jar"]))
     with pytest.raises(dj.UnsupportedCapability, match=r"here\.jar, there\.jar, everywhere\.jar"):

@@ -94,9 +94,9 @@ def test_a_file_is_replaced_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert [each.name for each in tmp_path.iterdir()] == ["file"]
 
 
-@pytest.mark.parametrize("path", ["s3a://bucket/x", "hdfs://host/x", "file://host/x"])
+@pytest.mark.parametrize("path", ["s3a://bucket/x", "hdfs://host/x", "viewfs://lake/x"])
 def test_a_store_without_a_rename_is_refused(path: str) -> None:
-    with pytest.raises(dj.UnsupportedCapability, match="copy finished runs"):
+    with pytest.raises(dj.UnsupportedCapability, match="add --format delta"):
         folder_of("output", path)
 
 
