@@ -203,6 +203,20 @@ def test_a_database_that_was_restored_behind_the_table_is_told(
     assert table_of(target).version() == 0
 
 
+def test_a_task_that_cannot_write_tells_why(spark: SparkSession, history: str, s3: S3, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The store's words come from a Python on an executor, by way of Java."""
+    s3.client.create_bucket(Bucket="gone")
+    write_files = lake_files.write
+
+    def into_nothing(*arguments: Any, **options: Any) -> Any:
+        s3.client.delete_bucket(Bucket="gone")
+        return write_files(*arguments, **options)
+
+    monkeypatch.setattr(lake_files, "write", into_nothing)
+    with pytest.raises(dj.Unavailable, match=r"^Spark could not finish writing: .*NoSuchBucket"):
+        extract_to_lake(history, "s3a://gone/changes", lambda: spark, conf=s3.conf)
+
+
 def test_the_state_outlives_the_history_and_what_others_do(
     run: Extract, history: str, journal: dj.Journal, target: tuple[str, dict[str, str]]
 ) -> None:
