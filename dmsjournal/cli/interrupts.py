@@ -36,6 +36,8 @@ def interrupts_end_it() -> Iterator[None]:
         return
     for name in ("psycopg", "sqlalchemy.pool"):  # that they close the connection is no news to the user who interrupted it
         logging.getLogger(name).addHandler(logging.NullHandler())
+    root = logging.getLogger()
+    root.addFilter(_is_no_interrupt)
     _came.clear()
     handler = signal.getsignal(signal.SIGINT)
 
@@ -55,6 +57,7 @@ def interrupts_end_it() -> Iterator[None]:
     try:
         yield
     finally:
+        root.removeFilter(_is_no_interrupt)
         if callable(handler):
             signal.signal(signal.SIGINT, handler)
         signal.set_wakeup_fd(before)
@@ -121,6 +124,12 @@ def until_signalled(work: Callable[[], object], stop: Callable[[], None]) -> boo
     if signal.SIGINT in came:
         raise KeyboardInterrupt
     return bool(came)
+
+
+def _is_no_interrupt(record: logging.LogRecord) -> bool:
+    """Py4J logs a Ctrl-C by the root logger, with a traceback, and raises it all the same."""
+    kind = record.exc_info[0] if record.exc_info else None
+    return kind is None or not issubclass(kind, KeyboardInterrupt)
 
 
 def _watch(hears: int, ends: Callable[[int, FrameType | None], None] | None) -> None:

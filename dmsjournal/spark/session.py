@@ -119,8 +119,9 @@ def started(master: str | None = None) -> Iterator[None]:
     except (Py4JError, ConnectionError) as error:
         if is_java_gone(error) or "stopped SparkContext" in str(error):
             asked = "" if master is None else f" with the master {master}"
-            told = f"Spark has ended while it started{asked}"
-            raise Unavailable(told, "look whether its master is up, and run it again") from error
+            is_own = master is not None and master.startswith("local")
+            why = "it was killed or was out of memory (spark.driver.memory)" if is_own else "its master is up"
+            raise Unavailable(f"Spark has ended while it started{asked}", f"look whether {why}, and run it again") from error
         raise Unavailable(f"Spark could not start: {reason_of(error)}", "run it again, once the reason is gone") from error
 
 

@@ -1,5 +1,6 @@
-"""What Ctrl-C does to a command whose driver does not let the KeyboardInterrupt through."""
+"""What Ctrl-C does to a command whose driver does not let the KeyboardInterrupt through, or logs it."""
 
+import logging
 import signal
 import subprocess
 import sys
@@ -61,3 +62,22 @@ def test_a_program_ends_though_a_database_holds_a_thread() -> None:
 def test_a_program_that_holds_no_thread_ends_as_any_other() -> None:
     with pytest.raises(subprocess.TimeoutExpired):
         subprocess.run([sys.executable, "-c", WAITS_AT_EXIT, "--version", "0"], capture_output=True, timeout=3)
+
+
+def test_a_ctrl_c_that_py4j_logs_is_not_shown(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    """It logs it as here, by the root logger. What else is logged there is shown."""
+
+    def waits_for_java(*_: object, **__: object) -> None:
+        logging.error("another error")
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:
+            logging.exception("KeyboardInterrupt while sending command.")
+            raise
+
+    monkeypatch.setattr(dj.Journal, "versions", waits_for_java)
+    ended = CliRunner().invoke(cli.app, ["versions", "--url", "postgresql://reader@127.0.0.1:1/none"])
+    assert (ended.exit_code, ended.stderr) == (130, "interrupted\n")
+    assert [record.message for record in caplog.records] == ["another error"]
+    logging.getLogger().error("after the command", exc_info=KeyboardInterrupt())
+    assert caplog.records[-1].message == "after the command"

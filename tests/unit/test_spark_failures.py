@@ -8,7 +8,7 @@ from pyspark.errors import PySparkException
 
 import dmsjournal as dj
 from dmsjournal.spark.jobs import failure, reason_of
-from dmsjournal.spark.session import checked_master
+from dmsjournal.spark.session import checked_master, started
 from dmsjournal.spark.stores import store_of
 from dmsjournal.util import sizes
 from dmsjournal.util.exit_codes import code_of
@@ -133,6 +133,19 @@ def test_what_is_no_master(master: str) -> None:
 def test_a_master_that_nobody_answers_for() -> None:
     with pytest.raises(dj.Unavailable, match=r"no Spark master answers at spark://127\.0\.0\.1:1,127\.0\.0\.1:2 "):
         checked_master("spark://127.0.0.1:1,127.0.0.1:2")
+
+
+@pytest.mark.parametrize(
+    ("master", "words"),
+    [
+        ("local[*]", "started with the master local[*]: look whether it was killed or was out of memory (spark.driver.memory)"),
+        ("spark://host:7077", "started with the master spark://host:7077: look whether its master is up"),
+    ],
+)
+def test_java_that_ends_while_a_session_starts(master: str, words: str) -> None:
+    with pytest.raises(dj.Unavailable) as ended, started(master):
+        raise Py4JNetworkError("Answer from Java side is empty")
+    assert f"Spark has ended while it {words}, and run it again" == str(ended.value)
 
 
 def test_settings_of_spark_reach_the_store(monkeypatch: pytest.MonkeyPatch) -> None:
