@@ -4,7 +4,9 @@ import logging
 import os
 import re
 import socket
+import subprocess
 import sys
+import traceback
 import zipfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -123,6 +125,18 @@ def started(master: str | None = None) -> Iterator[None]:
             why = "it was killed or was out of memory (spark.driver.memory)" if is_own else "its master is up"
             raise Unavailable(f"Spark has ended while it started{asked}", f"look whether {why}, and run it again") from error
         raise Unavailable(f"Spark could not start: {reason_of(error)}", "run it again, once the reason is gone") from error
+    except BaseException as error:
+        _end_java(error)
+        raise
+
+
+def _end_java(error: BaseException) -> None:
+    """Ends the Java that PySpark had started when an error came, such as Ctrl-C. PySpark forgets it, and it would stay."""
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        started_by = frame.f_locals.get("proc") if frame.f_code.co_name == "launch_gateway" else None
+        if isinstance(started_by, subprocess.Popen):
+            started_by.kill()
+            started_by.wait()
 
 
 def checked_master(master: str) -> str:

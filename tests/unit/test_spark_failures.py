@@ -1,10 +1,13 @@
 """What a user is told of Spark's failures: one line with the cause, and the kind that decides the exit code. No Spark."""
 
+import signal
+import subprocess
 from typing import Any
 
 import pytest
 from py4j.protocol import Py4JJavaError, Py4JNetworkError
 from pyspark.errors import PySparkException
+from pyspark.java_gateway import launch_gateway as pyspark_launch_gateway
 
 import dmsjournal as dj
 from dmsjournal.spark.jobs import failure, reason_of
@@ -146,6 +149,22 @@ def test_java_that_ends_while_a_session_starts(master: str, words: str) -> None:
     with pytest.raises(dj.Unavailable) as ended, started(master):
         raise Py4JNetworkError("Answer from Java side is empty")
     assert f"Spark has ended while it {words}, and run it again" == str(ended.value)
+
+
+def test_java_does_not_outlive_an_interrupted_start() -> None:
+    """PySpark leaves its process behind. Source: pyspark/java_gateway.py, launch_gateway."""
+    processes = []
+
+    def launch_gateway() -> None:
+        proc = subprocess.Popen(["sleep", "300"])
+        processes.append(proc)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), started("local[*]"):
+        launch_gateway()
+    assert processes[0].returncode == -signal.SIGKILL
+    names = pyspark_launch_gateway.__code__
+    assert "proc" in names.co_varnames + names.co_cellvars
 
 
 def test_settings_of_spark_reach_the_store(monkeypatch: pytest.MonkeyPatch) -> None:
