@@ -18,6 +18,7 @@ from pyspark.sql import SparkSession
 from dmsjournal.errors import CheckpointExpired, InvalidRequest, UnsupportedCapability
 from dmsjournal.journal import connect
 from dmsjournal.model.windows import checked_version
+from dmsjournal.spark import bodies
 from dmsjournal.spark.folders import folder_of
 from dmsjournal.spark.inputs import Input, Step, input_of
 from dmsjournal.spark.jobs import Progress, watched
@@ -65,6 +66,7 @@ def apply(
         checked_version("through", through)
     target = table_in(table, format, by_resource=by_resource, conf=conf, catalog=catalog)
     kept = input_of(output, conf, format=format, catalog=catalog)
+    _refuse_form(kept, format, by_resource)
     with target.alone():
         state = target.state()
         if state is not None and state.chain != kept.chain:
@@ -83,6 +85,15 @@ def apply(
         with watched(spark, "folding", progress):
             target.fold(spark, kept.rows(spark, runs), reached, state is None)
         return Applied(reached.version, runs)
+
+
+def _refuse_form(kept: Input, format: Format, by_resource: bool) -> None:
+    """Raises InvalidRequest where a table cannot hold bodies in the form that the input has."""
+    if kept.form == bodies.VARIANT and format == "parquet":
+        raise InvalidRequest("output", kept.name, "its bodies are variant, which a Parquet table does not hold: add `format` delta")
+    if kept.form == bodies.STRUCT and by_resource:
+        remedy = "its bodies are struct, so it is of one resource, and its table is: leave `by_resource` out"
+        raise InvalidRequest("output", kept.name, remedy)
 
 
 def checked_format(format: str) -> Format:

@@ -6,6 +6,7 @@ from collections.abc import Collection
 from typing import Literal
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from dmsjournal.errors import InvalidRequest
 
@@ -14,6 +15,12 @@ FORMS = (JSON, STRUCT, VARIANT)
 
 # How Spark hands a VARIANT on as Arrow, and how Delta keeps one in Parquet.
 VARIANT_TYPE = pa.struct([pa.field("value", pa.binary(), nullable=False), pa.field("metadata", pa.binary(), nullable=False)])
+
+
+def variants(parts: pa.Array) -> pa.Array:
+    """VARIANTs of such structs, in whatever order their fields are: where there is none, its parts must not be null in Parquet."""
+    values = [pc.fill_null(pc.struct_field(parts, field.name).cast(pa.binary()), b"") for field in VARIANT_TYPE]
+    return pa.StructArray.from_arrays(values, fields=list(VARIANT_TYPE), mask=parts.is_null())
 
 
 def form_of(body: bool | str | None) -> str | Literal[False] | None:

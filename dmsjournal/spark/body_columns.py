@@ -11,13 +11,12 @@ from typing import Any
 
 import msgspec
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from dmsjournal.errors import BodyDoesNotFit
 from dmsjournal.spark import body_shapes, lake_files
-from dmsjournal.spark.bodies import STRUCT, VARIANT, VARIANT_TYPE
+from dmsjournal.spark.bodies import STRUCT, VARIANT, variants
 from dmsjournal.spark.body_shapes import Shape, scale_of
 
 Fit = Callable[[Any], Any]
@@ -101,12 +100,10 @@ _NO_VARIANT = "an object with a name twice, too large or nested too deep"
 
 
 class ToVariants:
-    """Takes Spark's Arrow form of a VARIANT over: where there is none, its parts must not be null in Parquet."""
+    """Takes Spark's Arrow form of a VARIANT over, or its parts."""
 
-    def __call__(self, variants: pa.ChunkedArray) -> pa.Array:
-        found = pa.concat_arrays(variants.chunks)
-        parts = [pc.fill_null(part, b"") for part in found.flatten()]
-        return pa.StructArray.from_arrays(parts, fields=list(VARIANT_TYPE), mask=found.is_null())
+    def __call__(self, parts: pa.ChunkedArray) -> pa.Array:
+        return variants(pa.concat_arrays(parts.chunks))
 
 
 class ToStructs:

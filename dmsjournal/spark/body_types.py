@@ -38,12 +38,13 @@ def parsed(text: str, source: str | None = None) -> pa.StructType:
     return _Parser(text, text if source is None else source).whole()
 
 
-def ddl(kind: pa.DataType) -> str:
-    """A type as text, which `parsed` reads."""
+def ddl(kind: pa.DataType, *, quoted: bool = False) -> str:
+    """A type as text. `quoted`: with all names in backticks, so that `parsed` and Spark read it whatever is in them."""
     if pa.types.is_struct(kind):
-        return f"struct<{', '.join(f'{field.name}: {ddl(field.type)}' for field in kind)}>"
+        fields = (f"{f'`{field.name}`' if quoted else field.name}: {ddl(field.type, quoted=quoted)}" for field in kind)
+        return f"struct<{', '.join(fields)}>"
     if is_list(kind):
-        return f"array<{ddl(kind.value_type)}>"
+        return f"array<{ddl(kind.value_type, quoted=quoted)}>"
     if pa.types.is_decimal(kind):
         return f"decimal({kind.precision},{kind.scale})"
     return next((name for name, known in _SIMPLE.items() if known == kind), str(kind))

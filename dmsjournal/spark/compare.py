@@ -18,7 +18,10 @@ from pyspark.sql import functions as F
 from dmsjournal.errors import InvalidRequest
 from dmsjournal.journal import connect
 from dmsjournal.model.windows import Window
+from dmsjournal.spark import lake_files
 from dmsjournal.spark.apply import Format, table_in
+from dmsjournal.spark.bodies import STRUCT
+from dmsjournal.spark.body_texts import of_bodies
 from dmsjournal.spark.dataframes import read
 from dmsjournal.spark.inputs import Input, input_of
 from dmsjournal.spark.jobs import Progress, watched
@@ -79,10 +82,11 @@ def compare(
     spark = session()
     with (
         watched(spark, "comparing", progress),
+        lake_files.configured(spark, lake_files.BATCHES),
         _database(spark, url, kept, state.version) as theirs,
         read(spark, url, kept.chosen, Window(min=state.version + 1)) as later,
     ):
-        ours = _hashed(target.read(spark))
+        ours = _hashed(target.read(spark), kept.form)
         since = later.since(state.version).persist()
         found, expected = (_sums(each.join(since, "document_id", "left_anti")) for each in (ours, theirs))
         since.unpersist()
@@ -102,10 +106,11 @@ def _database(spark: SparkSession, url: str | sa.URL, kept: Input, version: int)
 
     So what changes meanwhile has changed since, if that is looked up in the block.
     """
-    with read(spark, url, kept.chosen, full=True, body=kept.body) as reading:
-        documents = reading.changes(body=kept.body, derived=kept.etag)
+    with_bodies = kept.form is not None
+    with read(spark, url, kept.chosen, full=True, body=with_bodies) as reading:
+        documents = reading.changes(body=with_bodies, derived=kept.etag)
         unchanged = documents.where(F.col("change_version") <= version).withColumn("resource", reading.resource())
-        found = _hashed(unchanged).persist()
+        found = _hashed(unchanged, kept.form).persist()
         found.count()
     try:
         yield found
@@ -113,8 +118,12 @@ def _database(spark: SparkSession, url: str | sa.URL, kept: Input, version: int)
         found.unpersist()
 
 
-def _hashed(documents: DataFrame) -> DataFrame:
+def _hashed(documents: DataFrame, form: str | None) -> DataFrame:
+    """`form`: of the table's bodies."""
+    if form == STRUCT and "body" not in documents.columns:  # no document of the table has a field yet
+        documents = documents.withColumn("body", F.lit(None).cast("string"))
     columns = [name for name in _COMPARED if name in documents.columns]
+    documents = of_bodies(documents.select(*columns), form)
     shown = [F.coalesce(F.col(name).cast("string"), F.lit("\0")) for name in columns]  # a hash passes over nulls
     return documents.select("document_id", "resource", F.xxhash64(*shown).alias("hash"))
 

@@ -22,7 +22,7 @@ from pyspark.sql import functions as F
 from dmsjournal.errors import InvalidRequest
 from dmsjournal.spark import lake_files
 from dmsjournal.spark.delta_changes import adding_of
-from dmsjournal.spark.delta_documents import FILE_SIZE, MAKER, MARK, DeltaDocuments, is_table, staged
+from dmsjournal.spark.delta_documents import FILE_SIZE, MAKER, MARK, DeltaDocuments, converting, is_table, staged
 from dmsjournal.spark.delta_log import DeltaLog
 from dmsjournal.spark.fingerprint_numbers import fingerprint_of, numbers_of
 from dmsjournal.spark.fold import ORDER, folded, merged
@@ -140,6 +140,7 @@ class DeltaByResource:
             kind=None,
             size=FILE_SIZE,
             folders=path_of,
+            convert=converting(schema),
         ):
             files.setdefault(str(file.partition), []).append(file)
         return files

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -18,7 +18,7 @@ from dmsjournal.spark import bodies, body_types
 from dmsjournal.spark.delta_log import DeltaLog, variant
 from dmsjournal.spark.fingerprint_numbers import fingerprint_of, numbers_of
 from dmsjournal.spark.lake_files import DataFile, StoredFile
-from dmsjournal.spark.lake_tables import Destination, LakeSettings, LakeState, LakeWindow, windows_of
+from dmsjournal.spark.lake_tables import Destination, LakeSettings, LakeState
 from dmsjournal.spark.stores import Store, store_of
 
 try:
@@ -28,7 +28,7 @@ except ImportError as error:
     raise UnsupportedCapability("a Delta table without the package deltalake", "pip install 'dmsjournal[delta]'") from error
 
 MAKER = "dmsjournal extract"
-_NOWHERE = [("resource", "=", "-")]  # a resource's name has slashes
+NOWHERE = [("resource", "=", "-")]  # a resource's name has slashes
 
 
 def table_of(
@@ -93,10 +93,9 @@ class DeltaChanges:
         """See ChangeTable."""
         return self._log.files()
 
-    def windows(self, after: int) -> list[LakeWindow]:
+    def told(self) -> Iterator[dict[str, Any]]:
         """See ChangeTable."""
-        state = self.state()
-        return [] if state is None else windows_of(state, self._log.told(), after)
+        return self._log.told()
 
     def commit(self, files: Sequence[DataFile], schema: pa.Schema, state: LakeState, told: dict[str, Any]) -> int | None:
         """Commits a window after the state that was read last: DeltaLog.commit."""
@@ -117,7 +116,7 @@ class DeltaChanges:
                 # Only an overwrite takes another schema. It is of a partition that there is not, so it removes no file.
                 grown = _with_body(log.table.schema(), schema)
                 log.table.create_write_transaction(
-                    adding, "overwrite", grown, partition_by=by, partition_filters=_NOWHERE, commit_properties=properties
+                    adding, "overwrite", grown, partition_by=by, partition_filters=NOWHERE, commit_properties=properties
                 )
             else:
                 log.table.create_write_transaction(

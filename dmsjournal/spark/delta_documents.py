@@ -15,11 +15,13 @@ from pyspark.sql import DataFrame, SparkSession
 
 from dmsjournal.errors import InvalidRequest, UnsupportedCapability
 from dmsjournal.spark import lake_files
-from dmsjournal.spark.delta_changes import adding_of
+from dmsjournal.spark.bodies import VARIANT_TYPE
+from dmsjournal.spark.body_columns import ToVariants
+from dmsjournal.spark.delta_changes import NOWHERE, adding_of
 from dmsjournal.spark.delta_log import DeltaLog
 from dmsjournal.spark.fingerprint_numbers import fingerprint_of, numbers_of
 from dmsjournal.spark.fold import DELETE, GONE, OP, PUT, REKEY, folded, merged
-from dmsjournal.spark.inputs import arrow_schema
+from dmsjournal.spark.inputs import arrow_schema, grown
 from dmsjournal.spark.lake_files import DataFile, StoredFile
 from dmsjournal.spark.manifests import OutputState
 from dmsjournal.spark.stores import Store
@@ -50,6 +52,7 @@ class DeltaDocuments:
     def __init__(self, store: Store, *, partition: bool = True) -> None:
         self.store = store
         self._log, self._by = DeltaLog(store, "table", MAKER), ["resource"] if partition else []
+        self._had: OutputState | None = None
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -64,7 +67,8 @@ class DeltaDocuments:
         if found is None:
             return None
         common, told = found
-        return OutputState(common["chain"], fingerprint_of(told), common["columns"])
+        self._had = OutputState(common["chain"], fingerprint_of(told), common["columns"])
+        return self._had
 
     def files(self) -> list[StoredFile]:
         """The files of the state that was read last."""
@@ -80,16 +84,38 @@ class DeltaDocuments:
         """See tables.Table."""
         schema = arrow_schema(state.columns)
         if afresh or self._log.table is None:
+            self._log.refuse_variants(schema)
             documents = folded(None, rows).hint("rebalance", "resource")
-            files = lake_files.write(documents, self.store, schema, by="resource", kind=None, size=FILE_SIZE)
+            convert = converting(schema)
+            files = lake_files.write(documents, self.store, schema, by="resource", kind=None, size=FILE_SIZE, convert=convert)
             self.begin(files, state)
             return
         changed = merged(rows)
-        files = lake_files.write(changed, self.store, staged(schema), by=None, kind=None, size=FILE_SIZE)
+        convert = converting(schema)
+        files = lake_files.write(changed, self.store, staged(schema), by=None, kind=None, size=FILE_SIZE, convert=convert)
         try:
             self.merge(files, state)
         finally:
             lake_files.remove(self.store, files)
+
+    def _grow(self, state: OutputState) -> None:
+        """Commits the columns that are new in a state, with nothing else.
+
+        A merge that adds fields of bodies itself (deltalake's merge_schema) makes null of the bodies that it does not change. The
+        commit moves the numbers to where they are: so it is refused after another run's.
+        """
+        before = self._had
+        assert before is not None
+        columns = grown(before.columns, state.columns)
+        schema = self._log.schema(arrow_schema(columns), {"chain": state.chain, "columns": columns})
+
+        def make(properties: deltalake.CommitProperties) -> None:
+            # Only an overwrite takes another schema. It is of a partition that there is not, so it removes no file.
+            self._log.table.create_write_transaction(
+                [], "overwrite", schema, partition_by=self._by, partition_filters=NOWHERE, commit_properties=properties
+            )
+
+        self._log.load_commit(self._commit(make, before))
 
     def begin(self, files: Sequence[DataFile], state: OutputState) -> None:
         """Commits files that hold all documents, in place of whatever the table held."""
@@ -115,6 +141,8 @@ class DeltaDocuments:
 
     def merge(self, files: Sequence[DataFile], state: OutputState) -> None:
         """Commits what `staged` files say, after the state that was read last."""
+        if self._had is not None and grown(self._had.columns, state.columns) != self._had.columns:
+            self._grow(state)
 
         def make(properties: deltalake.CommitProperties) -> None:
             table = self._log.table
@@ -149,9 +177,9 @@ class DeltaDocuments:
             .execute()
         )
 
-    def _commit(self, make: Any, state: OutputState) -> None:
+    def _commit(self, make: Any, state: OutputState) -> int | None:
         told = {"tool": f"dmsjournal {VERSION}", "version": state.version}
-        self._log.commit(make, numbers_of(state.fingerprint), told)
+        return self._log.commit(make, numbers_of(state.fingerprint), told)
 
 
 def is_table(store: Store) -> bool:
@@ -159,6 +187,11 @@ def is_table(store: Store) -> bool:
     with suppress(OSError, DeltaError):
         return bool(deltalake.DeltaTable.is_deltatable(store.uri, store.options))
     return False
+
+
+def converting(schema: pa.Schema) -> dict[str, lake_files.Convert]:
+    """What makes VARIANTs of their parts, as lake_files.write takes it."""
+    return {"body": ToVariants()} if "body" in schema.names and schema.field("body").type == VARIANT_TYPE else {}
 
 
 def staged(schema: pa.Schema) -> pa.Schema:

@@ -31,7 +31,13 @@ TOLD = "dmsjournal"  # in the metadata of commits, and of the column KEEPER
 KEEPER = "resource"  # the column whose metadata has what all commits of a table have in common
 _FINGERPRINT = ("version", "event", "document", "transaction", "at")
 _LOOKED_AT = 1000  # commits of others after the last one of ours
-_READ = {None, "timestampNtz", "v2Checkpoint", "vacuumProtocolCheck"}  # features of a table whose files are read as they are
+_READ = {
+    None,
+    "timestampNtz",
+    "v2Checkpoint",
+    "vacuumProtocolCheck",
+    "variantType",
+}  # features of a table whose files are read as they are
 
 
 class DeltaLog:
@@ -80,6 +86,17 @@ class DeltaLog:
             fields.append(deltalake.Field(each.name, each.type, metadata=kept) if each.name == KEEPER else each)
         return deltalake.Schema(fields)
 
+    def refuse_variants(self, schema: pa.Schema) -> None:
+        """Raises InvalidRequest for VARIANTs in a table that was made without them: its library can add no such feature."""
+        if self.table is None or VARIANT_TYPE not in schema.types:
+            return
+        if "variantType" not in (self.table.protocol().reader_features or ()):
+            raise InvalidRequest(
+                self._parameter,
+                str(self.store),
+                "it was made without the feature variantType, which bodies as variant need: name a new one",
+            )
+
     def files(self) -> list[StoredFile]:
         """The files of the commit that was loaded. Raises UnsupportedCapability where they are not what they seem to be."""
         features = set(self.table.protocol().reader_features or ())
@@ -117,6 +134,15 @@ class DeltaLog:
                 raise self._unavailable(error) from error
             return found
         return self._commit_of(text)
+
+    def load_commit(self, number: int | None) -> None:
+        """Goes on from a commit of ours, whatever came after it. Raises Unavailable where it cannot be read any more."""
+        if number is None:
+            raise Unavailable(f"{self.store} cannot be read as it was a moment ago", "run it again")
+        try:
+            self.table = deltalake.DeltaTable(self.store.uri, version=number, storage_options=self.store.options)
+        except (DeltaError, OSError) as error:
+            raise self._unavailable(error) from error
 
     def told(self) -> Iterator[dict[str, Any]]:
         """What our commits tell, the newest first, as far as the table keeps its history."""

@@ -6,7 +6,7 @@ Source: docs/how-it-works.md, Lakes.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -16,7 +16,7 @@ from dmsjournal.spark import bodies, lake_files
 from dmsjournal.spark.fingerprint_numbers import fingerprint_of, numbers_of
 from dmsjournal.spark.iceberg_log import Change, IcebergLog
 from dmsjournal.spark.lake_files import DataFile, StoredFile
-from dmsjournal.spark.lake_tables import Destination, LakeSettings, LakeState, LakeWindow, windows_of
+from dmsjournal.spark.lake_tables import Destination, LakeSettings, LakeState
 from dmsjournal.spark.stores import Store
 
 MAKER = "dmsjournal extract"
@@ -78,10 +78,9 @@ class IcebergChanges:
         """See ChangeTable."""
         return self._log.files()
 
-    def windows(self, after: int) -> list[LakeWindow]:
+    def told(self) -> Iterator[dict[str, Any]]:
         """See ChangeTable."""
-        state = self.state()
-        return [] if state is None else windows_of(state, self._log.told(), after)
+        return self._log.told()
 
     def place(self, schema: pa.Schema, settings: LakeSettings) -> Destination:
         """See ChangeTable. A new table is staged: the catalog says where it will be."""

@@ -70,6 +70,8 @@ class IcebergDocuments:
                 self._log.reshape(made, schema)
             self._write(made, folded(None, rows), schema, state, files)
             return
+        if "body" in schema.names and self._log.fields("body") != schema.field("body").type:
+            self._log.grow(made, schema.field("body"))
         rows = rows.persist()  # they are looked at twice
         try:
             replaced = self._holding(spark, files, rows)

@@ -14,13 +14,16 @@ from pyspark.sql import functions as F
 from dmsjournal.database.fingerprints import Fingerprint
 from dmsjournal.errors import InvalidRequest
 from dmsjournal.model.resources import ResourceKey
-from dmsjournal.spark import bodies, lake_files, parquet
+from dmsjournal.spark import bodies, body_types, lake_files, parquet
+from dmsjournal.spark.bodies import VARIANT_TYPE
 from dmsjournal.spark.fold import ORDER
 from dmsjournal.spark.folders import folder_of
-from dmsjournal.spark.lake_tables import ChangeTable, LakeSettings, LakeWindow, change_table
+from dmsjournal.spark.lake_tables import ChangeTable, LakeState, LakeWindow, change_table, windows_of
 from dmsjournal.spark.manifests import Manifest, OutputSettings
 from dmsjournal.spark.runs import Output, Run
 from dmsjournal.util.files import URL
+
+VARIANT = "variant"  # among a table's columns, for what lake_files reads as VARIANT_TYPE
 
 
 class Step(Protocol):
@@ -35,7 +38,8 @@ class Step(Protocol):
 
 
 class Input(Protocol):
-    """Where the changes come from. `chain` tells its steps from another input's; `columns`: of a table, with Spark's types."""
+    """Where the changes come from. `chain` tells its steps from another input's; `form`: of bodies, one of bodies.FORMS,
+    None for none; `columns`: of a table, with Spark's types."""
 
     @property
     def name(self) -> str: ...
@@ -44,7 +48,7 @@ class Input(Protocol):
     @property
     def chosen(self) -> list[ResourceKey] | None: ...
     @property
-    def body(self) -> bool: ...
+    def form(self) -> str | None: ...
     @property
     def etag(self) -> bool: ...
     @property
@@ -92,8 +96,9 @@ class RunsInput:
             raise refused_form(str(folder), settings.form)
         self._settings = settings
         self.name, self.chain = str(folder), settings.chain
-        self.chosen, self.body, self.etag = settings.chosen, settings.body, settings.etag
-        self.columns = columns_of(settings.body, settings.etag, "resource_key_id")
+        self.form = bodies.JSON if settings.body else None
+        self.chosen, self.etag = settings.chosen, settings.etag
+        self.columns = columns_of("string" if settings.body else None, settings.etag, "resource_key_id")
 
     def after(self, version: int | None, through: int | None) -> Sequence[Run]:
         """See Input."""
@@ -116,28 +121,38 @@ class WindowsInput:
     """The windows of a table of changes in a lake."""
 
     def __init__(self, table: ChangeTable, format: str) -> None:
-        self._table, self.name = table, str(table)
+        self._table, self._format, self.name = table, format, str(table)
+        self._state = self._read()
+        settings = self._state.settings
+        self.chain, self.form, self.etag = table.chain, settings.body, settings.etag
+        self.chosen = None if settings.resources is None else [ResourceKey.parse(name) for name in settings.resources]
+
+    def _read(self) -> LakeState:
         state = self._table.state()
         if state is None:
-            remedy = f"it is no table of changes: run dmsjournal extract --format {format} first"
+            remedy = f"it is no table of changes: run dmsjournal extract --format {self._format} first"
             raise InvalidRequest("output", self.name, remedy)
-        self._state, settings = state, state.settings
-        self.chain = self._table.chain
-        self.chosen = None if settings.resources is None else [ResourceKey.parse(name) for name in settings.resources]
-        if settings.body not in (None, bodies.JSON):
-            raise refused_form(self.name, settings.body)
-        self.body, self.etag = settings.body is not None, settings.etag
-        self.columns = columns_of(self.body, settings.etag, "project")
+        return state
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """See Input. Fields of bodies may be new in the state that was read last."""
+        settings = self._state.settings
+        kinds = {bodies.JSON: "string", bodies.VARIANT: VARIANT}
+        if settings.fields is not None:
+            kinds[bodies.STRUCT] = body_types.ddl(settings.fields, quoted=True)
+        return columns_of(kinds.get(settings.body or ""), settings.etag, "project")
 
     def after(self, version: int | None, through: int | None) -> Sequence[Step]:
         """See Input."""
+        self._state = self._read()  # windows, files and fields are of one moment, which is later than the table's
         if version is not None and version > self._state.version:
             remedy = f"{self.name} has come to {self._state.version} only, as an older copy would: use `replace` to begin anew"
             raise InvalidRequest("table", version, remedy)
         if version is None and self._state.begins > 1:
             remedy = f"it begins with version {self._state.begins}: a table needs all that was before, so extract in full"
             raise InvalidRequest("output", self.name, remedy)
-        found = self._table.windows(-1 if version is None else version)
+        found = windows_of(self._state, self._table.told(), -1 if version is None else version)
         if found and version is not None and found[0].first != version + 1:
             remedy = f"{self.name} has no window that ends there: use `replace` to begin the table anew"
             raise InvalidRequest("version", version, remedy)
@@ -147,7 +162,7 @@ class WindowsInput:
         """See Input."""
         from dmsjournal.spark.lake import schema_of
 
-        schema = schema_of(LakeSettings(None, bodies.JSON if self.body else None, self.etag, partition=True))
+        schema = schema_of(self._state.settings)
         above, through = (steps[0].first - 1 if steps[0].first else None), steps[-1].last
         files = self._table.files()
         if above is not None:
@@ -172,7 +187,8 @@ class WindowsInput:
 
 def refused_form(name: str, form: str) -> InvalidRequest:
     """The error for an input whose bodies cannot be folded."""
-    return InvalidRequest("output", name, f"its bodies are {form}, and apply folds JSON: extract with --body json into another one")
+    remedy = "extract with --format delta, or with --body json into another folder"
+    return InvalidRequest("output", name, f"its bodies are {form}, which apply folds from a Delta table only: {remedy}")
 
 
 def runs_after(kept: Output, version: int | None, through: int | None) -> Sequence[Run]:
@@ -200,8 +216,10 @@ def _refuse_without_beginning(name: str, first: Manifest) -> None:
         raise InvalidRequest("output", name, f"it begins with the {first}: a table needs all that was before, so extract in full")
 
 
-def columns_of(body: bool, etag: bool, more: str) -> dict[str, str]:
-    """The columns of a table, and Spark's names for their types. `more`: the number of a row's resource, or its project."""
+def columns_of(body: str | None, etag: bool, more: str) -> dict[str, str]:
+    """The columns of a table, and Spark's names for their types. `body`: the type of bodies, None where there is no column of
+    them; `more`: the number of a row's resource, or its project.
+    """
     columns = {
         "change_version": "bigint",
         "committed_at": "timestamp",
@@ -210,7 +228,7 @@ def columns_of(body: bool, etag: bool, more: str) -> dict[str, str]:
         "document_uuid": "string",
         "key_values": "string",
     }
-    asked = {"body": "string"} if body else {}
+    asked = {} if body is None else {"body": body}
     derived = {"etag": "string", "last_modified": "timestamp"} if etag else {}
     return columns | asked | derived | {"resource": "string"}
 
@@ -218,12 +236,21 @@ def columns_of(body: bool, etag: bool, more: str) -> dict[str, str]:
 def arrow_schema(columns: Mapping[str, str]) -> pa.Schema:
     """The columns of a table, as Arrow has them."""
     types = {"bigint": pa.int64(), "smallint": pa.int16(), "string": pa.string(), "timestamp": pa.timestamp("us", tz="UTC")}
-    return pa.schema([(name, types[kind]) for name, kind in columns.items()])
+    types[VARIANT] = VARIANT_TYPE
+    return pa.schema([(name, types.get(kind) or body_types.parsed(kind)) for name, kind in columns.items()])
+
+
+def grown(had: Mapping[str, str], columns: Mapping[str, str]) -> dict[str, str]:
+    """The columns of a table that had some, with those that are new: the column of bodies, or fields in it."""
+    if "body" not in had or had["body"] == columns.get("body"):
+        return {**columns}
+    fields = body_types.united(body_types.parsed(had["body"]), body_types.parsed(columns["body"]) if "body" in columns else None)
+    return {**columns, "body": had["body"] if fields is None else body_types.ddl(fields, quoted=True)}
 
 
 def run_rows(spark: SparkSession, base: Path, settings: OutputSettings, folders: Sequence[Path]) -> DataFrame:
     """The rows of some runs, with their run's place in the chain as ORDER."""
-    state = columns_of(settings.body, settings.etag, "resource_key_id")
+    state = columns_of("string" if settings.body else None, settings.etag, "resource_key_id")
     state["_commit_version"], state["_commit_timestamp"] = state.pop("change_version"), state.pop("committed_at")
     columns = {"_change_type": "string", "old_key_values": "string"} | state | {"run": "string"}
     rows = parquet.read(spark, columns, *folders, base=base)

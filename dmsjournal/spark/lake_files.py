@@ -23,7 +23,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from dmsjournal.errors import Unavailable
 from dmsjournal.spark import body_types
-from dmsjournal.spark.bodies import VARIANT_TYPE
+from dmsjournal.spark.bodies import VARIANT_TYPE, variants
 from dmsjournal.spark.parquet import UNIQUE
 from dmsjournal.spark.stores import Store
 
@@ -166,8 +166,8 @@ def _lots(files: Sequence[StoredFile], tasks: int) -> list[list[tuple[str, dict[
 
 def _ddl(schema: pa.Schema) -> str:
     """A schema as Spark reads it. To a session of TIMESTAMP_NTZ the word timestamp is another type."""
-    types = {"int64": "bigint", "int16": "smallint", "string": "string"}
-    return ", ".join(f"{field.name} {types.get(str(field.type), 'timestamp_ltz')}" for field in schema)
+    types = {"int16": "smallint", "timestamp[us, tz=UTC]": "timestamp_ltz"}
+    return ", ".join(f"{field.name} {types.get(str(field.type)) or body_types.ddl(field.type, quoted=True)}" for field in schema)
 
 
 def together(value: str) -> str:
@@ -201,6 +201,7 @@ class _ReadTask:
         self, store: Store, schema: pa.Schema, lots: list[list[tuple[str, dict[str, str]]]], above: tuple[str, int] | None
     ) -> None:
         self._store, self._schema, self._lots, self._above = store, schema, lots, above
+        self._variants = [field.name for field in schema if field.type == VARIANT_TYPE]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         there = self._store.files()
@@ -222,6 +223,9 @@ class _ReadTask:
                     table = table.append_column(name, pa.array([value] * table.num_rows, pa.string()))
                 if LATE in self._schema.names and LATE not in table.column_names:
                     table = table.append_column(LATE, pa.nulls(table.num_rows, self._schema.field(LATE).type))
+                for name in self._variants:
+                    place = table.schema.get_field_index(name)
+                    table = table.set_column(place, name, variants(table[name].combine_chunks()))
                 yield from table.select(self._schema.names).cast(self._schema).combine_chunks().to_batches()
 
 

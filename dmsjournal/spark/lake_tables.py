@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import pkgutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Protocol
@@ -102,8 +102,8 @@ class ChangeTable(Protocol):
         """The files of the state that was read last, by their paths in `store`. Raises UnsupportedCapability where they are not
         what they seem to be."""
 
-    def windows(self, after: int) -> list[LakeWindow]:
-        """Reads the state again, and gives windows_of it."""
+    def told(self) -> Iterator[dict[str, Any]]:
+        """What the commits tell that led to the state that was read last, the newest first, as far as the history is kept."""
 
     def commit(self, files: Sequence[DataFile], schema: pa.Schema, state: LakeState, told: dict[str, Any]) -> int | None:
         """Makes one commit after the state that was read last; gives its number, None where it cannot be read any more.

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Protocol
@@ -85,13 +85,17 @@ class ParquetTable:
 
     def read(self, spark: SparkSession) -> DataFrame:
         """See Table. The generation's own path, as the link may move while it is read."""
+        return self._read(spark)
+
+    def _read(self, spark: SparkSession, columns: Mapping[str, str] | None = None) -> DataFrame:
+        """Its rows, with these columns in place of its own: fields of bodies may be new."""
         generation = Path(os.path.realpath(self.folder / "current"))
         state = manifests.read(generation / "_table.json", OutputState)
-        return parquet.read(spark, state.columns, generation)  # a table without rows has no file that tells it
+        return parquet.read(spark, columns or state.columns, generation)  # a table without rows has no file that tells it
 
     def fold(self, spark: SparkSession, rows: DataFrame, state: OutputState, afresh: bool) -> None:
         """See Table."""
-        before = None if afresh else self.read(spark)
+        before = None if afresh else self._read(spark, state.columns)
         after = folded(before, rows)
         generations = self.folder / "_generations"
         making = generations / f".making-{uuid4().hex}"
