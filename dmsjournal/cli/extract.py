@@ -291,18 +291,15 @@ def apply(
     from dmsjournal.spark.apply import checked_format
 
     began = time.monotonic()
-    kind = checked_format(format_)
-    settings, properties = conf_of(conf), _properties(catalog)
+    kind, settings = checked_format(format_), conf_of(conf)
+    place: dict[str, Any] = {"format": kind, "by_resource": by_resource, "conf": settings, "catalog": _properties(catalog)}
     session = _session("dmsjournal apply", url, master, jar, settings)
     with logged(verbose), sigterm_ends_it(), _bar() as progress:
         applied = run(
             output,
             table,
             session,
-            format=kind,
-            by_resource=by_resource,
-            conf=settings,
-            catalog=properties,
+            **place,
             through=through,
             replace=replace,
             dry_run=dry_run,
@@ -318,17 +315,7 @@ def apply(
         from dmsjournal.spark.compare import compare
 
         with logged(verbose), sigterm_ends_it(), _bar() as progress:
-            found = compare(
-                url,
-                output,
-                table,
-                session,
-                format=kind,
-                by_resource=by_resource,
-                conf=settings,
-                catalog=properties,
-                progress=progress,
-            )
+            found = compare(url, output, table, session, **place, progress=progress)
         _print(found, json)
         if found.differences:
             raise typer.Exit(DIFFERS)

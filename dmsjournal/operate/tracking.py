@@ -131,7 +131,8 @@ def track(
     """See Journal.track."""
     _check_batches(blocks, pause)
     _require(database)
-    _refuse_any(database, tables)
+    if len(tables) > 1:  # one by itself is checked where it is tracked
+        _refuse_any(database, tables)
     for table in tables:
         with naming(table.table), database.session() as session:
             session.execute(

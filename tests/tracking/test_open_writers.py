@@ -29,19 +29,24 @@ def meanwhile(connect: Connect, *statements: str) -> threading.Thread:
     return thread
 
 
+def beside_an_open_row(connect: Connect, statement: str) -> None:
+    """Runs a statement while a transaction that has inserted a row into app.b is open: it waits for that."""
+    writer = connect(autocommit=False)
+    writer.execute("INSERT INTO app.b VALUES (1)")
+    waiting = meanwhile(connect, statement)
+    waiting.join(1)
+    assert waiting.is_alive()
+    writer.commit()
+    waiting.join(10)
+
+
 @pytest.mark.acceptance("66")
 def test_a_row_that_was_open_while_its_referred_table_was_tracked_has_its_reference(
     tracked: str, sql: Sql, connect: Connect
 ) -> None:
     sql(TABLES.format(" REFERENCES app.a"))
     track(sql, "b")
-    writer = connect(autocommit=False)
-    writer.execute("INSERT INTO app.b VALUES (1)")
-    waiting = meanwhile(connect, "SELECT dms.track('app.a')")
-    waiting.join(1)
-    assert waiting.is_alive()  # for the writer
-    writer.commit()
-    waiting.join(10)
+    beside_an_open_row(connect, "SELECT dms.track('app.a')")
     for table in ("a", "b"):
         fill(sql, table)
     assert len(edges(sql)) == 1
@@ -53,13 +58,7 @@ def test_a_row_that_was_open_while_a_foreign_key_was_taken_in_has_its_reference(
     sql(TABLES.format(""))
     track(sql, "a", "b")
     sql("ALTER TABLE app.b ADD FOREIGN KEY (id) REFERENCES app.a NOT VALID")
-    writer = connect(autocommit=False)
-    writer.execute("INSERT INTO app.b VALUES (1)")
-    waiting = meanwhile(connect, "SELECT dms.renew_tracking('app.b')")
-    waiting.join(1)
-    assert waiting.is_alive()
-    writer.commit()
-    waiting.join(10)
+    beside_an_open_row(connect, "SELECT dms.renew_tracking('app.b')")
     fill(sql, "b")
     assert len(edges(sql)) == 1
     assert clean(tracked)
