@@ -134,7 +134,7 @@ def track(
     if len(tables) > 1:  # one by itself is checked where it is tracked
         _refuse_any(database, tables)
     for table in tables:
-        with naming(table.table), database.session() as session:
+        with naming(table.table, table.shows), database.session() as session:
             session.execute(
                 "operate/track_lock_timeout", lock_timeout=database.engine.lock_timeout(checked_lock_timeout(lock_timeout))
             )

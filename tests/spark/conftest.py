@@ -1,4 +1,5 @@
 import os
+import random
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -7,7 +8,9 @@ import pytest
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    import dmsjournal as dj
     from tests.spark.hdfs import Hdfs
+    from tests.spark.s3 import S3
 
 # A session of a few rows is over before Java's second compiler and its other collectors have paid: a third of the tests' time.
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
@@ -31,3 +34,23 @@ def hdfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Hdfs"]:
 
     with hdfs_server(tmp_path_factory.mktemp("hdfs")) as server:
         yield server
+
+
+@pytest.fixture(scope="module")
+def s3() -> Iterator["S3"]:
+    """An S3 server of a module's tests."""
+    from tests.spark.s3 import s3_server
+
+    with s3_server() as server:
+        yield server
+
+
+@pytest.fixture
+def history(url: str, journal: "dj.Journal") -> str:
+    """The URL of a database of some documents, some of which have changed, gone or come again since."""
+    from tests.helpers import SCHOOL, STUDENT, document, write
+    from tests.spark.changing import change
+
+    write(journal, *[document(STUDENT, n, body={"n": n}) for n in range(30)], *[document(SCHOOL, n, body={}) for n in range(5)])
+    change(url, random.Random(7), 40)
+    return url

@@ -20,7 +20,7 @@ from dmsjournal.spark.iceberg_log import HDFS
 from dmsjournal.spark.lake import schema_of
 from dmsjournal.spark.lake_tables import LakeSettings, change_table
 from dmsjournal.spark.stores import store_of
-from tests.helpers import SCHOOL, STUDENT, document, newest, write
+from tests.helpers import newest
 from tests.spark.changing import change, rows_of_database, state_of_database
 from tests.spark.hdfs import Hdfs
 from tests.spark.rest_catalog import rest_catalog
@@ -30,13 +30,6 @@ from tests.spark.test_lake import rows_of, windows_of
 from tests.spark.test_lake_apply import Chain
 
 pytestmark = pytest.mark.xdist_group("spark")
-
-
-@pytest.fixture
-def history(url: str, journal: dj.Journal) -> str:
-    write(journal, *[document(STUDENT, n, body={"n": n}) for n in range(30)], *[document(SCHOOL, n, body={}) for n in range(5)])
-    change(url, random.Random(7), 40)
-    return url
 
 
 @pytest.mark.long

@@ -25,7 +25,7 @@ from dmsjournal.spark.lake_tables import change_table, formats
 from tests.helpers import SCHOOL, STUDENT, document, newest, write
 from tests.spark.changing import change, restore, rows_of_database
 from tests.spark.rest_catalog import rest_catalog
-from tests.spark.s3 import BUCKET, KEY, S3, SECRET, s3_server
+from tests.spark.s3 import BUCKET, KEY, S3, SECRET
 
 pytestmark = pytest.mark.xdist_group("spark")
 
@@ -72,12 +72,6 @@ def on_disk(tmp_path: Path) -> Lake:
     return Lake({"uri": f"sqlite:///{tmp_path}/catalog.db", "warehouse": f"file://{tmp_path}/warehouse"}, {})
 
 
-@pytest.fixture(scope="module")
-def s3() -> Iterator[S3]:
-    with s3_server() as server:
-        yield server
-
-
 @pytest.fixture
 def on_s3(s3: S3, tmp_path: Path) -> Lake:
     properties = {"s3.endpoint": s3.endpoint, "s3.access-key-id": KEY, "s3.secret-access-key": SECRET, "s3.region": "us-east-1"}
@@ -94,13 +88,6 @@ def of_many(request: pytest.FixtureRequest, spark: SparkSession, postgres_server
             yield Lake({"uri": stack.enter_context(rest_catalog(database, warehouse))}, {})
         else:
             yield Lake({"uri": database, "warehouse": warehouse}, {})
-
-
-@pytest.fixture
-def history(url: str, journal: dj.Journal) -> str:
-    write(journal, *[document(STUDENT, n, body={"n": n}) for n in range(30)], *[document(SCHOOL, n, body={}) for n in range(5)])
-    change(url, random.Random(7), 40)
-    return url
 
 
 Extract = Callable[..., Committed]

@@ -2,7 +2,6 @@
 
 import json
 import random
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -26,22 +25,9 @@ from dmsjournal.spark.iceberg_log import IcebergLog
 from dmsjournal.spark.lake import extract_to_lake
 from tests.helpers import SCHOOL, STUDENT, document, newest, write
 from tests.spark.changing import State, change, restore, state_of_database
-from tests.spark.s3 import BUCKET, S3, s3_server
+from tests.spark.s3 import BUCKET, S3
 
 pytestmark = pytest.mark.xdist_group("spark")
-
-
-@pytest.fixture(scope="module")
-def s3() -> Iterator[S3]:
-    with s3_server() as server:
-        yield server
-
-
-@pytest.fixture
-def history(url: str, journal: dj.Journal) -> str:
-    write(journal, *[document(STUDENT, n, body={"n": n}) for n in range(30)], *[document(SCHOOL, n, body={}) for n in range(5)])
-    change(url, random.Random(7), 40)
-    return url
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -17,19 +16,13 @@ from pyspark.sql import SparkSession
 import dmsjournal as dj
 from tests.helpers import SCHOOL, STUDENT, document, write
 from tests.spark.changing import change, state_of_database
-from tests.spark.s3 import BUCKET, S3, s3_server
+from tests.spark.s3 import BUCKET, S3
 from tests.spark.test_iceberg_apply import Chain, s3_words
 from tests.spark.test_lake_kills import ended
 
 pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.long, pytest.mark.timeout(3600)]
 
 KILLS, RACES = 20, 10
-
-
-@pytest.fixture(scope="module")
-def s3() -> Iterator[S3]:
-    with s3_server() as server:
-        yield server
 
 
 @pytest.fixture

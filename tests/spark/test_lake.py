@@ -3,7 +3,7 @@
 import json
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -19,19 +19,13 @@ from dmsjournal.spark.delta_changes import DeltaChanges
 from dmsjournal.spark.extract import ExtractRequest
 from dmsjournal.spark.lake import Committed, extract_to_lake
 from dmsjournal.spark.stores import store_of
-from tests.helpers import SCHOOL, STUDENT, document, newest, write
+from tests.helpers import SCHOOL, STUDENT, newest
 from tests.spark.changing import change, restore, rows_of_database
-from tests.spark.s3 import S3, s3_server
+from tests.spark.s3 import S3
 
 pytestmark = pytest.mark.xdist_group("spark")
 
 Extract = Callable[..., Committed]
-
-
-@pytest.fixture(scope="module")
-def s3() -> Iterator[S3]:
-    with s3_server() as server:
-        yield server
 
 
 @pytest.fixture(params=["folder", "s3", pytest.param("hdfs", marks=pytest.mark.long)])  # test_hdfs.py has the short ones
@@ -51,13 +45,6 @@ def run(spark: SparkSession, history: str, target: tuple[str, dict[str, str]]) -
         return extract_to_lake(history, target[0], lambda: spark, asked, conf=target[1], **options)
 
     return call
-
-
-@pytest.fixture
-def history(url: str, journal: dj.Journal) -> str:
-    write(journal, *[document(STUDENT, n, body={"n": n}) for n in range(30)], *[document(SCHOOL, n, body={}) for n in range(5)])
-    change(url, random.Random(7), 40)
-    return url
 
 
 def table_of(target: tuple[str, dict[str, str]]) -> deltalake.DeltaTable:

@@ -2,7 +2,6 @@
 
 import json
 import random
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,24 +22,11 @@ from dmsjournal.spark.delta_log import DeltaLog
 from dmsjournal.spark.extract import ExtractRequest, extract
 from dmsjournal.spark.lake import extract_to_lake
 from dmsjournal.spark.stores import store_of
-from tests.helpers import PLAN, SCHOOL, STUDENT, document, newest, write
+from tests.helpers import PLAN, STUDENT, newest
 from tests.spark.changing import State, change, restore, state_of_database
-from tests.spark.s3 import S3, s3_server
+from tests.spark.s3 import S3
 
 pytestmark = pytest.mark.xdist_group("spark")
-
-
-@pytest.fixture(scope="module")
-def s3() -> Iterator[S3]:
-    with s3_server() as server:
-        yield server
-
-
-@pytest.fixture
-def history(url: str, journal: dj.Journal) -> str:
-    write(journal, *[document(STUDENT, n, body={"n": n}) for n in range(30)], *[document(SCHOOL, n, body={}) for n in range(5)])
-    change(url, random.Random(7), 40)
-    return url
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from tests.helpers import SCHOOL, STUDENT, document, newest, write
 from tests.spark import test_lake
 from tests.spark.changing import change, rows_of_database
 from tests.spark.cluster import Cluster, cluster, end
-from tests.spark.s3 import BUCKET, KEY, S3, SECRET, s3_server
+from tests.spark.s3 import BUCKET, KEY, S3, SECRET
 from tests.spark.test_cluster import SEED, TOUCH, run
 from tests.spark.test_iceberg import NAME, Lake
 
@@ -45,12 +45,6 @@ class Target:
         return subprocess.Popen(
             command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True
         )
-
-
-@pytest.fixture(scope="module")
-def s3() -> Iterator[S3]:
-    with s3_server() as server:
-        yield server
 
 
 def target_called(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> Target:
