@@ -292,7 +292,7 @@ def _refuse_foreign(conn: sa.Connection, trust: Collection[str]) -> Collection[s
     """Raises MigrationRefused for what the role does not own, before anything of the schema is read: Alembic would read it first.
 
     The migration looks again in its own transaction (checks/owned.sql). This look refuses a name in `trust` that nothing has.
-    Gives what that look is told to trust: `trust`, and views of tracked tables whose owners `track` was told to trust.
+    Returns the objects that the second look trusts: `trust`, and the views of tracked tables whose owners `track --trust` named.
     """
     with conn.begin():
         objects = [one for one in ownership.foreign_objects(Session(conn)) if one.kind != "grant"]

@@ -55,7 +55,7 @@ def untrusted(found: Iterable[ForeignObject], trust: Collection[str]) -> list[Fo
 
 
 def trusted_by_tracking(session: Session, foreign: Collection[ForeignObject]) -> list[str]:
-    """Those of foreign objects that are views of tracked tables, whose owners `track` was told to trust: what `trust` takes.
+    """The subjects of the views of tracked tables among foreign objects whose owners `track --trust` named.
 
     None where anything else is foreign: what an operator said is read from a table of the schema, and then that may be false.
     """

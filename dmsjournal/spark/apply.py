@@ -55,7 +55,7 @@ def apply(
     """Folds the runs of a folder, or the windows of a lake's table of changes, that a table does not have yet into it, in one step.
 
     `format` delta: the table is in any store, and `by_resource` a table for each resource. `format` iceberg: `output` and `table`
-    are names in a catalog, which has the properties `catalog`. `conf`: Spark's settings, of which those for stores are heeded.
+    are names in a catalog, which has the properties `catalog`. `conf`: Spark's settings; those of stores apply.
     `through`: only what ends at or below this version. `replace`: the table may be of another output; it begins anew. `dry_run`
     folds nothing. `url`: the database, whose history must lead to the output and to the table. `session` is called where there is
     something to fold. Raises InvalidRequest, also for a run that is missing; HistoryDiverged, with `url`; UnsupportedCapability;
