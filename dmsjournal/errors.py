@@ -220,6 +220,20 @@ class DatabaseRefused(JournalError):
         return f"{self.message} ({self.sqlstate}): {self.remedy}" if self.sqlstate else f"{self.message}: {self.remedy}"
 
 
+class StoreRefused(JournalError):
+    """The store of a table in a lake, or its catalog, refuses what it will refuse again: credentials, a right, a bucket's name.
+
+    Nothing of the run is in the table.
+    """
+
+    def __init__(self, reason: str, remedy: str) -> None:
+        super().__init__(reason, remedy)
+        self.reason, self.remedy = reason, remedy
+
+    def __str__(self) -> str:
+        return f"{self.reason}: {self.remedy}"
+
+
 class UnreadableEvent(JournalError):
     """The database cannot give the key or the body of one event; it can give what comes before and after.
 

@@ -59,7 +59,7 @@ def apply(
     `through`: only what ends at or below this version. `replace`: the table may be of another output; it begins anew. `dry_run`
     folds nothing. `url`: the database, whose history must lead to the output and to the table. `session` is called where there is
     something to fold. Raises InvalidRequest, also for a run that is missing; HistoryDiverged, with `url`; UnsupportedCapability;
-    and Unavailable: another run has changed the table, or the store, the database or Spark went away.
+    StoreRefused, and Unavailable: another run has changed the table, or the store, the database or Spark went away.
     Then it is safe to run it again. Source: docs/how-it-works.md, Applying.
     """
     if through is not None:
@@ -117,7 +117,7 @@ def table_in(
 ) -> Table:
     """The table that a path, a URL or a name in a catalog names.
 
-    Raises InvalidRequest; UnsupportedCapability where the package for it is missing; Unavailable.
+    Raises InvalidRequest; UnsupportedCapability where the package for it is missing; StoreRefused, Unavailable.
     """
     if checked_format(format) == "iceberg":
         if by_resource:

@@ -70,7 +70,7 @@ def compare(
     """Compares ids, uuids, resources, versions, key values, bodies and etags, as far as the table has them, with the database.
 
     Raises InvalidRequest; HistoryDiverged where the database's history does not lead to the table; CheckpointExpired where it is
-    not kept any more what changed since; Unavailable. Source: docs/how-it-works.md, Applying.
+    not kept any more what changed since; StoreRefused, Unavailable. Source: docs/how-it-works.md, Applying.
     """
     kept = input_of(output, conf, format=format, catalog=catalog)
     target = table_in(table, format, by_resource=by_resource, conf=conf, catalog=catalog)

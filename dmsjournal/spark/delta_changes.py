@@ -60,7 +60,10 @@ class DeltaChanges:
         return Destination(self.store)
 
     def state(self) -> LakeState | None:
-        """How far it has come; None where there is no table. Raises InvalidRequest where it is not ours, Unavailable."""
+        """How far it has come; None where there is no table.
+
+        Raises InvalidRequest where it is not ours, StoreRefused, Unavailable.
+        """
         found = self._log.load()
         if found is None:
             return None

@@ -15,7 +15,8 @@ from uuid import uuid4
 
 import pyarrow as pa
 
-from dmsjournal.errors import InvalidRequest, Unavailable, UnsupportedCapability
+from dmsjournal.errors import InvalidRequest, JournalError, Unavailable, UnsupportedCapability
+from dmsjournal.spark import stores
 from dmsjournal.spark.bodies import VARIANT_TYPE
 from dmsjournal.spark.lake_files import StoredFile
 from dmsjournal.spark.stores import Store, reason_of
@@ -54,7 +55,7 @@ class DeltaLog:
     def load(self) -> tuple[dict[str, Any], dict[str, int]] | None:
         """What all commits have in common, and the numbers that the last one has moved; None where there is no table.
 
-        Raises InvalidRequest where it is not one of `maker`, UnsupportedCapability, Unavailable.
+        Raises InvalidRequest where it is not one of `maker`, UnsupportedCapability, StoreRefused, Unavailable.
         """
         self.table = None
         try:
@@ -65,7 +66,7 @@ class DeltaLog:
             found = {name: table.transaction_version(_APP + name) for name in self._numbers}
             self._refuse_restored(table)
         except (DeltaError, OSError) as error:
-            raise self._unavailable(error) from error
+            raise self._failure(error) from error
         told = {name: value for name, value in found.items() if value is not None}
         kept = next((field.metadata.get(TOLD) for field in table.schema().fields if field.name == KEEPER), None)
         common = json.loads(str(kept)) if kept is not None else {}
@@ -131,7 +132,7 @@ class DeltaLog:
         except (DeltaError, OSError) as error:
             found = self._commit_of(text)  # the answer may have been lost alone
             if found is None:
-                raise self._unavailable(error) from error
+                raise self._failure(error) from error
             return found
         return self._commit_of(text)
 
@@ -142,7 +143,7 @@ class DeltaLog:
         try:
             self.table = deltalake.DeltaTable(self.store.uri, version=number, storage_options=self.store.options)
         except (DeltaError, OSError) as error:
-            raise self._unavailable(error) from error
+            raise self._failure(error) from error
 
     def told(self) -> Iterator[dict[str, Any]]:
         """What our commits tell, the newest first, as far as the table keeps its history."""
@@ -181,8 +182,8 @@ class DeltaLog:
             remedy = f"it holds {strange[0]} and is no Delta table: name a new folder"
             raise InvalidRequest(self._parameter, str(self.store), remedy)
 
-    def _unavailable(self, error: Exception) -> Unavailable:
-        return unavailable(self.store, error)
+    def _failure(self, error: Exception) -> JournalError:
+        return failure(self.store, error)
 
 
 def variant() -> Any:
@@ -206,13 +207,13 @@ def _commits(table: Any) -> Iterator[dict[str, Any]]:
         limit, seen = limit * 5, len(commits)
 
 
-def unavailable(store: Store, error: Exception) -> Unavailable:
+def failure(store: Store, error: Exception) -> JournalError:
     """An error of the store, or of another run that was faster, as ours."""
     reason = reason_of(error)
     others = ("oncurrent transaction", "already exists", "Failed to commit transaction")
     if any(words in reason for words in others):
         return Unavailable(f"another run has committed to {store} meanwhile", "nothing of this one is in it: run it again")
-    return Unavailable(f"{store} could not be reached or written: {reason[:500]}", "run it again, once the reason is gone")
+    return stores.failure(f"{store} could not be reached or written", reason)
 
 
 def _is_ours(name: str) -> bool:

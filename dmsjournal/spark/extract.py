@@ -25,8 +25,9 @@ from pyspark.sql.types import DataType, StringType, TimestampType
 from dmsjournal.errors import CheckpointExpired, HistoryDiverged, InvalidRequest, Unavailable, UnsupportedCapability
 from dmsjournal.journal import Journal, connect
 from dmsjournal.model.resources import ResourceKey
-from dmsjournal.model.windows import Window
+from dmsjournal.model.windows import MAX_VERSION, Window, checked_size
 from dmsjournal.operate.held_back import HeldBack, held_back_if_allowed
+from dmsjournal.read import plan as planner
 from dmsjournal.read.plan import Plan, SnapshotPlan
 from dmsjournal.read.stream import DELETE, KEY_CHANGE, UPSERT
 from dmsjournal.spark import bodies, body_columns, parquet, sizes
@@ -123,6 +124,7 @@ def extract(
     InvalidRequest, BodyDoesNotFit, CheckpointExpired, HistoryDiverged, UnsupportedCapability, and Unavailable: another run works
     there, or the database or Spark went away; safe to run again. Source: docs/how-it-works.md, Extracts.
     """
+    check_sizes(events_per_part, file_size)
     folder = folder_of("output", output)
     kept = Output(folder)
     kept.settings()  # what is not ours is told before anything else, and before a lock is put into it
@@ -235,6 +237,12 @@ def preview(
         settings = settings_for(kept, resources, body, None, None)
         work = work_of(db, kept, asked)
         return previewed(db, work, settings.chosen, events_per_part, settings.body) if isinstance(work, Work) else None
+
+
+def check_sizes(events_per_part: object, file_size: object) -> None:
+    """Raises InvalidRequest for a number that makes no sense, before Spark starts."""
+    planner.check_sizes(None, "events_per_part", events_per_part)
+    checked_size("file_size", file_size, MAX_VERSION, "bytes")
 
 
 def previewed(

@@ -26,7 +26,10 @@ DATA = "data"  # the folder of a table's files, as Iceberg has it
 def table_of(
     target: str | os.PathLike[str], conf: Mapping[str, str] | None = None, catalog: Mapping[str, str] | None = None
 ) -> IcebergChanges:
-    """The table of a name such as edfi.changes, in the catalog that its properties name. Raises InvalidRequest, Unavailable."""
+    """The table of a name such as edfi.changes, in the catalog that its properties name.
+
+    Raises InvalidRequest, StoreRefused, Unavailable.
+    """
     return IcebergChanges(IcebergLog(target, conf, catalog, parameter="output", maker=MAKER, example="edfi.changes"))
 
 

@@ -34,7 +34,10 @@ _FILE = "_file"  # the path of a row's file
 def table_of(
     target: str | os.PathLike[str], conf: Mapping[str, str] | None = None, catalog: Mapping[str, str] | None = None
 ) -> IcebergDocuments:
-    """The table of a name such as edfi.documents, in the catalog that its properties name. Raises InvalidRequest, Unavailable."""
+    """The table of a name such as edfi.documents, in the catalog that its properties name.
+
+    Raises InvalidRequest, StoreRefused, Unavailable.
+    """
     return IcebergDocuments(IcebergLog(target, conf, catalog, parameter="table", maker=MAKER, example="edfi.documents"))
 
 

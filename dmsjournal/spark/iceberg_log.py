@@ -18,8 +18,8 @@ from uuid import uuid4
 import pyarrow as pa
 import sqlalchemy as sa
 
-from dmsjournal.errors import InvalidRequest, JournalError, Unavailable, UnsupportedCapability
-from dmsjournal.spark import body_types
+from dmsjournal.errors import InvalidRequest, JournalError, StoreRefused, Unavailable, UnsupportedCapability
+from dmsjournal.spark import body_types, stores
 from dmsjournal.spark.lake_files import StoredFile
 from dmsjournal.spark.stores import HADOOP, HDFS_SETTINGS, Store, hadoop_of, options_of, reason_of, store_of
 
@@ -29,11 +29,14 @@ try:
     from pyiceberg.conversions import from_bytes
     from pyiceberg.exceptions import (
         CommitFailedException,
+        ForbiddenError,
         NoSuchPropertyException,
         NoSuchTableError,
         NotInstalledError,
+        OAuthError,
         RESTError,
         TableAlreadyExistsError,
+        UnauthorizedError,
     )
     from pyiceberg.io.pyarrow import parquet_files_to_data_files
     from pyiceberg.manifest import DataFile, FileFormat, ManifestFile
@@ -67,6 +70,7 @@ HDFS = "dmsjournal.spark.iceberg_hdfs.HdfsFileIO"  # pyiceberg's own way to HDFS
 
 _NAME = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)+")
 _FASTER = (CommitFailedException, TableAlreadyExistsError, sa.exc.IntegrityError)
+_REFUSALS = (ForbiddenError, OAuthError, UnauthorizedError)
 _FAILURES = (*_FASTER, RESTError, NotInstalledError, sa.exc.SQLAlchemyError, OSError, ValueError)
 
 # Properties of pyiceberg's, the words of the library that tasks write with, and Spark's settings.
@@ -95,7 +99,7 @@ class IcebergLog:
         maker: str,
         example: str,
     ) -> None:
-        """Loads the catalog that its properties name. Raises InvalidRequest, Unavailable."""
+        """Loads the catalog that its properties name. Raises InvalidRequest, StoreRefused, Unavailable."""
         self.name = os.fspath(target)
         if not _NAME.fullmatch(self.name):
             remedy = f"name the table in its catalog, such as {example}: letters, digits, _ and -"
@@ -107,7 +111,7 @@ class IcebergLog:
     def load(self) -> dict[str, Any] | None:
         """What the properties keep; None where there is no table.
 
-        Raises InvalidRequest where it is not one of `maker`, or was rolled back; Unavailable.
+        Raises InvalidRequest where it is not one of `maker`, or was rolled back; StoreRefused, Unavailable.
         """
         self.table = self._load()
         if self.table is None:
@@ -133,7 +137,7 @@ class IcebergLog:
         try:
             return self._staged(schema, partition) if self.table is None else self.table.transaction()
         except _FAILURES as error:
-            raise self._unavailable(error) from error
+            raise self._failure(error) from error
 
     def grow(self, made: Change, field: pa.Field) -> None:
         """Adds a column, or the fields in it that the table lacks, in the same commit. Raises Unavailable."""
@@ -141,7 +145,7 @@ class IcebergLog:
             with made.update_schema() as update:
                 update.union_by_name(pa.schema([field]))
         except _FAILURES as error:
-            raise self._unavailable(error) from error
+            raise self._failure(error) from error
 
     def reshape(self, made: Change, schema: pa.Schema) -> None:
         """Gives the table these columns, in the same commit, for rows that replace all that it has. Raises Unavailable."""
@@ -158,7 +162,7 @@ class IcebergLog:
                 for field in new:
                     update.add_column(field.name, _type(field.type, numbers))
         except _FAILURES as error:
-            raise self._unavailable(error) from error
+            raise self._failure(error) from error
 
     def _columns(self) -> list[str]:
         assert self.table is not None
@@ -234,7 +238,7 @@ class IcebergLog:
         except _FAILURES as error:
             found = self._commit_of(attempt)  # the answer may have been lost alone
             if found is None:
-                raise self._unavailable(error) from error
+                raise self._failure(error) from error
             return found
         return self._commit_of(attempt)
 
@@ -252,7 +256,7 @@ class IcebergLog:
         try:
             tasks = list(self.table.scan().plan_files())
         except _FAILURES as error:
-            raise self._unavailable(error) from error
+            raise self._failure(error) from error
         for strange, words in (
             (any(task.delete_files for task in tasks), "delete files, which merge on read leaves"),
             (any(task.file.file_format != FileFormat.PARQUET for task in tasks), "files that are no Parquet"),
@@ -275,7 +279,7 @@ class IcebergLog:
         except NoSuchTableError:
             return None
         except _FAILURES as error:
-            raise self._unavailable(error) from error
+            raise self._failure(error) from error
 
     def _staged(self, schema: pa.Schema, partition: bool) -> Change:
         self._catalog.create_namespace_if_not_exists(self.name.rpartition(".")[0])
@@ -321,8 +325,8 @@ class IcebergLog:
             is_after = (snapshot.sequence_number or 0) > sequence
         return is_after
 
-    def _unavailable(self, error: Exception) -> Unavailable:
-        return _unavailable(self.name, error)
+    def _failure(self, error: Exception) -> JournalError:
+        return _failure(self.name, error)
 
 
 class _Replacing(_OverwriteFiles):
@@ -337,9 +341,9 @@ def _has_files(manifest: ManifestFile) -> bool:
 
 
 def _loaded(conf: Mapping[str, str], properties: Mapping[str, str]) -> Catalog:
-    """The catalog that properties name. Raises InvalidRequest, Unavailable."""
-    stores = options_of(conf)
-    given = {word: stores[known] for word, (known, _) in _S3.items() if known in stores} | dict(properties)
+    """The catalog that properties name. Raises InvalidRequest, StoreRefused, Unavailable."""
+    options = options_of(conf)
+    given = {word: options[known] for word, (known, _) in _S3.items() if known in options} | dict(properties)
     named = given.pop("name", "default")
     try:
         found = load_catalog(named, **given)
@@ -347,7 +351,7 @@ def _loaded(conf: Mapping[str, str], properties: Mapping[str, str]) -> Catalog:
         remedy = "name it: uri=… and warehouse=…, or PYICEBERG_CATALOG__DEFAULT__URI and …__WAREHOUSE"
         raise InvalidRequest("catalog", sorted(properties), f"{remedy} ({_first_line(error)})") from error
     except _FAILURES as error:
-        raise _unavailable(f"the catalog {named}", error) from error
+        raise _failure(f"the catalog {named}", error) from error
     if str(found.properties.get("warehouse", "")).startswith("hdfs:"):
         for setting, value in ({"py-io-impl": HDFS} | hadoop_of(conf)).items():
             found.properties.setdefault(setting, value)
@@ -375,10 +379,13 @@ def _told_by(snapshot: Any) -> dict[str, Any] | None:
     return None if text is None else dict(json.loads(text))
 
 
-def _unavailable(name: str, error: Exception) -> Unavailable:
+def _failure(name: str, error: Exception) -> JournalError:
     if isinstance(error, _FASTER):
         return Unavailable(f"another run has committed to {name} meanwhile", "nothing of this one is in it: run it again")
-    return Unavailable(f"{name} could not be reached or written: {_first_line(error)}", "run it again, once the reason is gone")
+    reason = _first_line(error)
+    if isinstance(error, _REFUSALS):
+        return StoreRefused(f"{name}: {reason}", "mend what logs in to the catalog: credential=…, token=…")
+    return stores.failure(f"{name} could not be reached or written", reason)
 
 
 def _first_line(error: Exception) -> str:

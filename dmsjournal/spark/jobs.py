@@ -71,7 +71,7 @@ def _tasks(context: SparkContext, group: str) -> tuple[int, int]:
 def failure(doing: str, error: BaseException) -> JournalError:
     """An error of Spark's, of Java's or of the way to it, as ours, in one line.
 
-    What a new try would meet again, such as a wrong password or a timeout of the role, is DatabaseRefused.
+    What a new try would meet again, such as a wrong password or a timeout of the role, is DatabaseRefused, or StoreRefused.
     """
     if is_java_gone(error):
         return Unavailable(
@@ -79,8 +79,9 @@ def failure(doing: str, error: BaseException) -> JournalError:
             "look whether it was killed or was out of memory (spark.driver.memory), and run it again",
         )
     reason = reason_of(error)
-    is_of_store = _python_reason(_text(error)) is not None  # no task that is written in Python asks the database
-    for pattern, remedy in () if is_of_store else _REFUSED:
+    if _python_reason(_text(error)) is not None:  # no task that is written in Python asks the database
+        return stores.failure(f"Spark could not finish {doing}", reason)
+    for pattern, remedy in _REFUSED:
         if re.search(pattern, reason):
             return DatabaseRefused(None, f"Spark could not finish {doing}: {reason}", remedy)
     return Unavailable(f"Spark could not finish {doing}: {reason}", "run it again, once the reason is gone")

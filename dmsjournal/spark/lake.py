@@ -31,6 +31,7 @@ from dmsjournal.spark.extract import (
     FILE_SIZE,
     ExtractRequest,
     Work,
+    check_sizes,
     compact,
     planned,
     previewed,
@@ -90,9 +91,11 @@ def extract_to_lake(
     what a table begins with. `body_schema`: a file with types of a `body` struct, as body_types.parsed takes them; the others are
     found in the documents. `conf`: Spark's settings, of which those for stores are heeded. `catalog`: properties of an Iceberg
     table's catalog, as pyiceberg takes them. `file_size`: bytes. `session` is called once there is something to read. Raises
-    InvalidRequest, BodyDoesNotFit, CheckpointExpired, HistoryDiverged, UnsupportedCapability, and Unavailable: another run has
-    committed meanwhile, or the database, the store or Spark went away; safe to run again. Source: docs/how-it-works.md, Lakes.
+    InvalidRequest, BodyDoesNotFit, CheckpointExpired, HistoryDiverged, UnsupportedCapability, StoreRefused, and Unavailable:
+    another run has committed meanwhile, or the database, the store or Spark went away; safe to run again. Source:
+    docs/how-it-works.md, Lakes.
     """
+    check_sizes(events_per_part, file_size)
     table = change_table(format, target, conf, catalog)
     with connect(url) as db, with_remedy():
         state = table.state()

@@ -99,8 +99,7 @@ def write(
     spark = frame.sparkSession
     # Where a frame asks Spark to balance its tasks, each gets about a file; its rows are larger there than in Parquet.
     settings = _SETTINGS | {"spark.sql.adaptive.advisoryPartitionSizeInBytes": str(2 * size)}
-    if store.folder is not None:
-        store.folder.mkdir(parents=True, exist_ok=True)
+    store.make_folder()
     task = _WriteTask(store, schema, by, kind, size, folders, convert or {})
     with configured(spark, settings):
         told = [row.told for row in frame.select(*schema.names).mapInArrow(task, "told string").collect()]
@@ -142,8 +141,7 @@ def column(there: Any, file: StoredFile, name: str) -> list[Any]:
 
 def write_rows(rows: pa.Table, store: Store) -> DataFile:
     """Writes a few rows from this process."""
-    if store.folder is not None:
-        store.folder.mkdir(parents=True, exist_ok=True)
+    store.make_folder()
     file = _File(store.files(), "", None, rows.schema, None)
     file.add(rows)
     file.close()

@@ -82,7 +82,10 @@ class ChangeTable(Protocol):
     """A table of changes. As text: its name, for messages."""
 
     def state(self) -> LakeState | None:
-        """How far it has come; None where there is no table. Raises InvalidRequest where it is not ours, Unavailable."""
+        """How far it has come; None where there is no table.
+
+        Raises InvalidRequest where it is not ours, StoreRefused, Unavailable.
+        """
 
     def refuse_form(self, form: str) -> None:
         """Raises UnsupportedCapability where the format cannot hold bodies in this form."""

@@ -12,7 +12,7 @@ from urllib.parse import urlparse
 
 import pyarrow.fs
 
-from dmsjournal.errors import InvalidRequest, UnsupportedCapability
+from dmsjournal.errors import InvalidRequest, StoreRefused, Unavailable, UnsupportedCapability
 from dmsjournal.spark.folders import folder_of
 from dmsjournal.util.files import URL
 
@@ -20,6 +20,7 @@ _SCHEMES = {"s3": "s3", "s3a": "s3", "s3n": "s3", "gs": "gs", "gcs": "gs", "abfs
 _OTHERS = ("hdfs",)
 HADOOP = "spark.hadoop."  # what Spark puts before the names of Hadoop's settings
 HDFS_SETTINGS = ("dfs.", "fs.", "hadoop.")  # what the names of Hadoop's settings for HDFS begin with
+_MOST = 500  # characters of a library's words
 _COLOUR = re.compile(r"\x1b\[[\d;]*m")
 
 # Settings as Spark takes them (`--conf`), and the words of the library that writes the table (object_store).
@@ -45,6 +46,20 @@ _ENVIRONMENT = (  # Spark, too, hands the driver's credentials for S3 on to its 
     "GOOGLE_SERVICE_ACCOUNT",
 )
 
+# What a store, a catalog or its database says, in their libraries' words, where a new try would meet it again.
+_REFUSED = (
+    (r"NoSuchBucket|NO_SUCH_BUCKET|specified (?:bucket|container) does not exist", "make the bucket, or mend its name"),
+    (r"PermanentRedirect|AuthorizationHeaderMalformed|PERMANENT_REDIRECT", "name the bucket's own region"),
+    (r"Could not create local directory|NotADirectory|Read-only file system", "name a folder that can be made and written"),
+    (
+        r"\b40[13]\b.{0,3}(?:Unauthorized|Forbidden)|InvalidAccessKeyId|SignatureDoesNotMatch|InvalidToken|ExpiredToken|AccessDenied"
+        r"|ACCESS_DENIED|INVALID_ACCESS_KEY_ID|INVALID_SIGNATURE|necessary privileges|valid authentication credentials"
+        r"|[Pp]ermission denied|password authentication failed|no password supplied|no pg_hba\.conf entry",
+        "mend the credentials, or give their owner the right to read and write there",
+    ),
+    (r'(?:database|role) "[^"]*" does not exist', "mend the URI of the catalog"),
+)
+
 
 @dataclass(frozen=True)
 class Store:
@@ -64,6 +79,16 @@ class Store:
     def under(self, path: str) -> Store:
         """The place of a table below this one."""
         return Store(f"{self.uri}/{path}", self.options)
+
+    def make_folder(self) -> None:
+        """Makes it where it is a folder of this machine; a store needs none. Raises StoreRefused."""
+        if self.folder is None:
+            return
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            remedy = "name a folder that can be made and written"
+            raise StoreRefused(f"{self.folder} cannot be made: {error.strerror}", remedy) from error
 
     def files(self) -> pyarrow.fs.FileSystem:
         """Its files, by paths that are relative to it."""
@@ -93,6 +118,14 @@ def store_of(parameter: str, target: str | os.PathLike[str], conf: Mapping[str, 
 def reason_of(error: Exception) -> str:
     """The words of the library that writes, in one line: without its colours and arrows, and without a server's Java stack."""
     return one_line(str(error))
+
+
+def failure(told: str, reason: str) -> StoreRefused | Unavailable:
+    """What a store or a catalog could not do, as an error of ours: refused for good, or to be tried again."""
+    for pattern, remedy in _REFUSED:
+        if re.search(pattern, reason):
+            return StoreRefused(f"{told}: {reason[:_MOST]}", remedy)
+    return Unavailable(f"{told}: {reason[:_MOST]}", "run it again, once the reason is gone")
 
 
 def one_line(text: str) -> str:

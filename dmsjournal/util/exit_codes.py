@@ -21,6 +21,7 @@ _NEEDS_PERSON = (
     errors.HistoryDiverged,
     errors.MigrationRefused,
     errors.NotInstalled,
+    errors.StoreRefused,
     errors.UnreadableEvent,
     errors.UnsupportedCapability,
 )

@@ -1,4 +1,4 @@
-"""An S3 server as a process of its own: a client may hold the lock of Python while it waits for an answer."""
+"""An S3 server, and a store that refuses everything."""
 
 import socket
 import subprocess
@@ -17,11 +17,7 @@ class S3:
 
     def __init__(self, endpoint: str) -> None:
         self.endpoint = endpoint
-        self.conf = {
-            "spark.hadoop.fs.s3a.access.key": KEY,
-            "spark.hadoop.fs.s3a.secret.key": SECRET,
-            "spark.hadoop.fs.s3a.endpoint": endpoint,
-        }
+        self.conf = _conf(endpoint)
         self.client = boto3.client(
             "s3", endpoint_url=endpoint, aws_access_key_id=KEY, aws_secret_access_key=SECRET, region_name="us-east-1"
         )
@@ -38,10 +34,32 @@ class S3:
 
 @contextmanager
 def s3_server() -> Iterator[S3]:
+    with _server("moto.server", "-H", "127.0.0.1", "-p", "{port}") as endpoint:
+        yield S3(endpoint)
+
+
+@contextmanager
+def refusing_store(status: int, code: str) -> Iterator[dict[str, str]]:
+    """Spark's settings for a store that answers every request with this status of HTTP and this code of S3's."""
+    with _server("tests.spark.refusing_store", "{port}", str(status), code) as endpoint:
+        yield _conf(endpoint)
+
+
+def _conf(endpoint: str) -> dict[str, str]:
+    return {
+        "spark.hadoop.fs.s3a.access.key": KEY,
+        "spark.hadoop.fs.s3a.secret.key": SECRET,
+        "spark.hadoop.fs.s3a.endpoint": endpoint,
+    }
+
+
+@contextmanager
+def _server(module: str, *arguments: str) -> Iterator[str]:
+    """Its endpoint. A process of its own: a client may hold the lock of Python while it waits for an answer."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
+    command = [sys.executable, "-m", module, *(each.format(port=port) for each in arguments)]
     server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         while True:
@@ -51,7 +69,7 @@ def s3_server() -> Iterator[S3]:
                 break
             except OSError:
                 time.sleep(0.05)
-        yield S3(f"http://127.0.0.1:{port}")
+        yield f"http://127.0.0.1:{port}"
     finally:
         server.kill()
         server.wait()

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.table import Table
 from pyspark.sql import SparkSession
@@ -22,10 +23,11 @@ from dmsjournal.spark.extract import ExtractRequest
 from dmsjournal.spark.iceberg_changes import IcebergChanges
 from dmsjournal.spark.lake import Committed, extract_to_lake, preview_of_lake
 from dmsjournal.spark.lake_tables import change_table, formats
+from dmsjournal.util import exit_codes
 from tests.helpers import SCHOOL, STUDENT, document, newest, write
 from tests.spark.changing import change, restore, rows_of_database
 from tests.spark.rest_catalog import rest_catalog
-from tests.spark.s3 import BUCKET, KEY, S3, SECRET
+from tests.spark.s3 import BUCKET, KEY, S3, SECRET, refusing_store
 
 pytestmark = pytest.mark.xdist_group("spark")
 
@@ -338,6 +340,31 @@ def test_a_catalog_that_is_away_is_told(tmp_path: Path) -> None:
     for uri in ("http://127.0.0.1:1", f"sqlite:///{tmp_path}/none/catalog.db"):
         with pytest.raises(dj.Unavailable, match="could not be reached or written"):
             change_table("iceberg", NAME, {}, {"uri": uri, "warehouse": "x"}).state()
+
+
+@pytest.mark.parametrize(("status", "is_secret"), [(401, False), (403, False), (400, True)])
+def test_a_catalog_that_refuses_the_login_is_not_asked_again(status: int, is_secret: bool) -> None:
+    with refusing_store(status, "refused") as conf:
+        at = conf["spark.hadoop.fs.s3a.endpoint"]
+        login = {"credential": "dmsjournal:wrong", "oauth2-server-uri": f"{at}/token"} if is_secret else {"token": "wrong"}
+        with pytest.raises(dj.StoreRefused, match="mend what logs in") as refused:
+            change_table("iceberg", NAME, None, {"type": "rest", "uri": at, **login})
+    assert exit_codes.code_of(refused.value) == exit_codes.PERSON_NEEDED
+    assert "wrong" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"username": "role_of_none"}, r"password authentication failed.*: mend the credentials"),
+        ({"database": "database_of_none"}, r'"database_of_none" does not exist.*: mend the URI of the catalog'),
+    ],
+)
+def test_a_catalog_s_database_that_refuses_is_not_asked_again(postgres_server: Any, wrong: dict[str, str], words: str) -> None:
+    with postgres_server.fresh_database() as url:
+        uri = sa.make_url(url).set(**wrong).render_as_string(hide_password=False)
+        with pytest.raises(dj.StoreRefused, match=words):
+            change_table("iceberg", NAME, None, {"type": "sql", "uri": uri, "warehouse": "file:///nowhere"}).state()
 
 
 def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,12 +16,13 @@ from pyspark.sql import SparkSession
 import dmsjournal as dj
 from dmsjournal.spark import lake, lake_files
 from dmsjournal.spark.delta_changes import DeltaChanges
-from dmsjournal.spark.extract import ExtractRequest
+from dmsjournal.spark.extract import ExtractRequest, extract
 from dmsjournal.spark.lake import Committed, extract_to_lake
 from dmsjournal.spark.stores import store_of
+from dmsjournal.util import exit_codes
 from tests.helpers import SCHOOL, STUDENT, newest
 from tests.spark.changing import change, restore, rows_of_database
-from tests.spark.s3 import S3
+from tests.spark.s3 import S3, refusing_store
 
 pytestmark = pytest.mark.xdist_group("spark")
 
@@ -200,8 +201,50 @@ def test_a_task_that_cannot_write_tells_why(spark: SparkSession, history: str, s
         return write_files(*arguments, **options)
 
     monkeypatch.setattr(lake_files, "write", into_nothing)
-    with pytest.raises(dj.Unavailable, match=r"^Spark could not finish writing: .*NoSuchBucket"):
+    with pytest.raises(
+        dj.StoreRefused, match=r"^Spark could not finish writing: .*NoSuchBucket.*: make the bucket, or mend its name"
+    ):
         extract_to_lake(history, "s3a://gone/changes", lambda: spark, conf=s3.conf)
+
+
+def no_spark() -> SparkSession:
+    raise AssertionError("Spark was started for what could be told before")
+
+
+@pytest.mark.parametrize("at", ["s3a://none/changes", "s3a://none/a%20path"])
+def test_a_bucket_that_is_none_is_refused(history: str, s3: S3, at: str) -> None:
+    with pytest.raises(dj.StoreRefused, match=r"NoSuchBucket.*: make the bucket, or mend its name$") as refused:
+        extract_to_lake(history, at, no_spark, conf=s3.conf)
+    assert exit_codes.code_of(refused.value) == exit_codes.PERSON_NEEDED
+
+
+@pytest.mark.parametrize(
+    ("status", "code"), [(403, "InvalidAccessKeyId"), (403, "AccessDenied"), (401, "Unauthorized"), (403, "SignatureDoesNotMatch")]
+)
+def test_a_store_that_refuses_the_credentials_is_not_asked_again(history: str, status: int, code: str) -> None:
+    with refusing_store(status, code) as conf, pytest.raises(dj.StoreRefused, match=f"{code}.*: mend the credentials") as refused:
+        extract_to_lake(history, "s3a://lake/changes", no_spark, conf=conf)
+    assert exit_codes.code_of(refused.value) == exit_codes.PERSON_NEEDED
+
+
+def test_a_folder_that_cannot_be_made_is_refused(spark: SparkSession, history: str, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(dj.StoreRefused, match=r"file/changes cannot be made: Not a directory: name a folder that can be made"):
+        extract_to_lake(history, tmp_path / "file" / "changes", lambda: spark)
+    assert (tmp_path / "file").is_file()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [({"events_per_part": 0}, "events_per_part = 0: ask for 1 to"), ({"file_size": 0}, "file_size = 0: ask for 1 to")],
+)
+def test_a_size_that_makes_no_sense_is_told_before_spark_starts(
+    history: str, tmp_path: Path, options: dict[str, Any], words: str
+) -> None:
+    for form in (extract_to_lake, extract):
+        with pytest.raises(dj.InvalidRequest, match=words):
+            form(history, tmp_path / "out", no_spark, **options)
+    assert not (tmp_path / "out").exists()
 
 
 def test_the_state_outlives_the_history_and_what_others_do(
