@@ -412,7 +412,7 @@ EXECUTE = {  # who may execute each function, besides its owner
     "tracked_key(smallint)": [],
     "tracked_key_json(smallint,text)": [],
     "tracked_neighbours(smallint)": [],
-    "tracked_references()": [],
+    "tracked_references(smallint)": [],
     "tracked_relation(smallint)": [],
     "tracked_state(text,text,oid,smallint,text)": [],
     "tracked_tables()": ["reader", "writer"],

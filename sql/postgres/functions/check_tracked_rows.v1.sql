@@ -15,7 +15,7 @@ BEGIN
     END IF;
     SELECT string_agg(format('SELECT c.DocumentId FROM (SELECT %s AS key FROM dms.tracked_%s AS s WHERE %s OFFSET 0) AS k CROSS JOIN LATERAL (%s) AS c',
                              dms.tracked_key_json(f.child_id, 's'), f.child_id, f.matches, dms.tracked_document(f.child_id, 'k.key')), ' UNION ' ORDER BY f.name)
-    INTO wanted FROM dms.tracked_references() AS f WHERE f.parent_id = tracked AND to_regclass(format('dms.%I', 'tracked_' || f.child_id)) IS NOT NULL;
+    INTO wanted FROM dms.tracked_references(tracked) AS f WHERE f.parent_id = tracked AND to_regclass(format('dms.%I', 'tracked_' || f.child_id)) IS NOT NULL;
     RETURN QUERY EXECUTE format('
         SELECT CASE WHEN d.DocumentId IS NULL THEN ''row-undocumented'' WHEN e.differs THEN ''reference-differs'' ELSE ''body-stale'' END,
                coalesce(d.DocumentId::text, left(k.key::text, 200))

@@ -3,9 +3,10 @@
 CREATE FUNCTION dms.check_tracking() RETURNS TABLE (code text, table_name text, name text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET quote_all_identifiers = off SET row_security = off SET jit = off AS $$
     SELECT 'tracking-altered', t.TableName, format('%s %s%s %s', o.kind, o.name, CASE WHEN o.kind = 'trigger' THEN ' on ' || o.relation::regclass ELSE '' END,
-                                                  dms.tracked_state(o.kind, o.name, o.relation, o.type, o.source))
+                                                  s.state)
     FROM dms.TrackedTable AS t CROSS JOIN LATERAL dms.tracking_of(t.TrackedTableId) AS o
-    WHERE dms.tracked_state(o.kind, o.name, o.relation, o.type, o.source) <> 'ok'
+    CROSS JOIN LATERAL (SELECT dms.tracked_state(o.kind, o.name, o.relation, o.type, o.source) AS state OFFSET 0) AS s
+    WHERE s.state <> 'ok'
     UNION ALL
     SELECT 'tracked-table-gone', t.TableName, CASE WHEN dms.tracked_relation(t.TrackedTableId) IS NULL THEN 'the table is gone' ELSE 'its key is gone' END
     FROM dms.TrackedTable AS t WHERE NOT EXISTS (SELECT FROM dms.tracked_key(t.TrackedTableId))
@@ -22,7 +23,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET q
         SELECT coalesce(c.name_before <> coalesce(c.name, '')
                         AND (c.name_before = ANY (t.ShownColumns || t.WatchedColumns)
                              OR EXISTS (SELECT FROM dms.tracked_key(t.TrackedTableId) AS k WHERE k.name = c.name)
-                             OR EXISTS (SELECT FROM dms.tracked_references() AS e WHERE e.parent_id = t.TrackedTableId AND c.name = ANY (e.parent_columns)
+                             OR EXISTS (SELECT FROM dms.tracked_references(t.TrackedTableId) AS e WHERE e.parent_id = t.TrackedTableId AND c.name = ANY (e.parent_columns)
                                                                                      OR e.child_id = t.TrackedTableId AND c.name = ANY (e.child_columns))), false)
                OR c.name_before IS NULL AND t.WatchedColumns IS NULL
                   AND EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = dms.tracked_relation(t.TrackedTableId) AND a.attname = c.name AND a.attgenerated = 'v')

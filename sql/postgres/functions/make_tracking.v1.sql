@@ -5,9 +5,10 @@
 CREATE FUNCTION dms.make_tracking(tracked_id smallint) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET quote_all_identifiers = off SET row_security = off AS $$
 DECLARE
-    object record;
-    found  text;
-    owner  name := (SELECT pg_get_userbyid(c.relowner) FROM pg_class AS c
+    object  record;
+    objects jsonb;  -- what tracking_of gives: generated once, which is most of what this costs
+    found   text;
+    owner   name := (SELECT pg_get_userbyid(c.relowner) FROM pg_class AS c
                     WHERE c.oid = dms.tracked_relation(tracked_id) AND c.relkind = 'p' AND pg_get_userbyid(c.relowner) <> current_user);
 BEGIN
     -- Its rows read otherwise now, though nobody wrote them, if values of an enum, or columns, took each other's names, or kept bodies have other properties.
@@ -19,23 +20,27 @@ BEGIN
     SET ShownColumns = dms.renamed_columns(t.ShownColumns, t.AllColumns, t.RelationId), WatchedColumns = dms.renamed_columns(t.WatchedColumns, t.AllColumns, t.RelationId)
     WHERE t.TrackedTableId = tracked_id AND t.RelationId = dms.tracked_relation(tracked_id);
     PERFORM dms.check_trusted(dms.tracked_relation(tracked_id), t.TrustedRoles) FROM dms.TrackedTable AS t WHERE t.TrackedTableId = tracked_id;
+    objects := (SELECT jsonb_agg(o) FROM dms.tracking_of(tracked_id) AS o);
     FOR object IN
         SELECT t.tgname, format('%I.%I', n.nspname, c.relname) AS target
         FROM pg_trigger AS t JOIN pg_class AS c ON c.oid = t.tgrelid JOIN pg_namespace AS n ON n.oid = c.relnamespace
         WHERE t.tgname ~ ('^zz_dmsjournal_' || tracked_id || '_[a-z]+$') AND t.tgparentid = 0
-          AND NOT EXISTS (SELECT FROM dms.tracking_of(tracked_id) AS o WHERE o.kind = 'trigger' AND o.relation = t.tgrelid AND o.name = t.tgname)
+          AND NOT EXISTS (SELECT FROM jsonb_to_recordset(objects) AS o (kind text, name text, relation oid)
+                          WHERE o.kind = 'trigger' AND o.relation = t.tgrelid AND o.name = t.tgname)
     LOOP
         EXECUTE format('DROP TRIGGER %I ON %s', object.tgname, object.target);
     END LOOP;
     -- A transaction that has written by the functions of before must end first: the fill that follows would not see its rows. A trigger that is made again waits.
-    IF EXISTS (SELECT FROM dms.tracking_of(tracked_id) AS o
+    IF EXISTS (SELECT FROM jsonb_to_recordset(objects) AS o (kind text, name text, relation oid, type smallint, source text)
                WHERE o.kind = 'function' AND dms.tracked_state(o.kind, o.name, o.relation, o.type, o.source) = 'is another one') THEN
-        FOR object IN SELECT o.statement FROM dms.tracking_of(tracked_id) AS o JOIN pg_trigger AS t ON t.tgrelid = o.relation AND t.tgname = o.name
+        FOR object IN SELECT o.statement FROM jsonb_to_recordset(objects) AS o (kind text, name text, relation oid, type smallint, statement text)
+                      JOIN pg_trigger AS t ON t.tgrelid = o.relation AND t.tgname = o.name
                       WHERE o.kind = 'trigger' AND o.type = 32 LOOP
             EXECUTE object.statement;
         END LOOP;
     END IF;
-    FOR object IN SELECT * FROM dms.tracking_of(tracked_id) LOOP
+    FOR object IN SELECT o.* FROM ROWS FROM (jsonb_to_recordset(objects) AS (kind text, name text, relation oid, type smallint, statement text, source text)) WITH ORDINALITY AS o
+                  ORDER BY o.ordinality LOOP
         IF object.kind = 'view' THEN
             found := dms.tracked_state(object.kind, object.name, object.relation, object.type, object.source);
             IF found <> 'ok' THEN

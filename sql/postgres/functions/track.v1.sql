@@ -18,7 +18,7 @@ BEGIN
     PERFORM dms.make_all_tracking(tracked || dms.tracked_neighbours(tracked));
     -- Tables that refer to this one have edges to make: their fills go over them once more.
     UPDATE dms.TrackedTable AS t SET FilledAt = NULL, FilledBlocks = 0, FilledRows = 0, FilledDocument = NULL, IsLinked = false
-    WHERE t.TrackedTableId <> tracked AND EXISTS (SELECT FROM dms.tracked_references() AS f WHERE f.parent_id = t.TrackedTableId AND f.child_id = tracked);
+    WHERE t.TrackedTableId <> tracked AND EXISTS (SELECT FROM dms.tracked_references(tracked) AS f WHERE f.parent_id = t.TrackedTableId AND f.child_id = tracked);
     RETURN tracked;
 END $$;
 REVOKE EXECUTE ON FUNCTION dms.track(text, text, text, text, name[], name[], name, boolean, boolean) FROM PUBLIC;

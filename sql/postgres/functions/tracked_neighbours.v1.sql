@@ -4,9 +4,9 @@
 CREATE FUNCTION dms.tracked_neighbours(tracked_id smallint) RETURNS smallint[]
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT ARRAY(SELECT DISTINCT n.id
-                 FROM dms.tracked_references() AS f
+                 FROM dms.tracked_references(tracked_id) AS f
                  CROSS JOIN LATERAL (SELECT CASE tracked_id WHEN f.parent_id THEN f.child_id ELSE f.parent_id END) AS n (id)
-                 WHERE tracked_id IN (f.parent_id, f.child_id) AND n.id <> tracked_id
+                 WHERE n.id <> tracked_id
                  UNION
                  SELECT t.TrackedTableId
                  FROM dms.TrackedTable AS t

@@ -52,8 +52,8 @@ BEGIN
     END IF;
     is_late := (SELECT con.condeferrable FROM pg_constraint AS con WHERE con.conrelid = root
                 AND CASE WHEN tracked.KeyName IS NULL THEN con.contype = 'p' ELSE con.conname = tracked.KeyName AND con.contype IN ('p', 'u') END);
-    links := ARRAY(SELECT DISTINCT c FROM dms.tracked_references() AS f CROSS JOIN LATERAL unnest(f.parent_columns) AS c WHERE f.parent_id = tracked_id ORDER BY c);
-    referred := ARRAY(SELECT DISTINCT c FROM dms.tracked_references() AS f CROSS JOIN LATERAL unnest(f.child_columns) AS c WHERE f.child_id = tracked_id ORDER BY c);
+    links := ARRAY(SELECT DISTINCT c FROM dms.tracked_references(tracked_id) AS f CROSS JOIN LATERAL unnest(f.parent_columns) AS c WHERE f.parent_id = tracked_id ORDER BY c);
+    referred := ARRAY(SELECT DISTINCT c FROM dms.tracked_references(tracked_id) AS f CROSS JOIN LATERAL unnest(f.child_columns) AS c WHERE f.child_id = tracked_id ORDER BY c);
     shown := ARRAY(SELECT DISTINCT c FROM unnest(keys || referred || tracked.ShownColumns) AS c ORDER BY c);
     IF EXISTS (  -- what the text of a value depends on
         SELECT FROM pg_attribute AS a
@@ -103,7 +103,7 @@ SET TimeZone = ''UTC'' SET DateStyle = ''ISO, YMD'' SET IntervalStyle = ''postgr
     FROM (SELECT f.*, row_number() OVER (ORDER BY f.name, f.constraint_id) AS place,
                  format('%1$s AND NOT EXISTS (SELECT FROM dms.tracked_%2$s AS s WHERE %3$s)',  -- r refers to a row that is not seen
                         (SELECT string_agg(format('r.%I IS NOT NULL', c), ' AND ') FROM unnest(f.parent_columns) AS c), f.child_id, f.matches) AS absent
-          FROM dms.tracked_references() AS f WHERE f.parent_id = tracked_id) AS f;
+          FROM dms.tracked_references(tracked_id) AS f WHERE f.parent_id = tracked_id) AS f;
 
     -- ensure(keys): the documents of rows that have none. The rows are locked, so that one session makes each. Their edges come at the end of the
     -- transaction (link_late.v1.sql), one document after the other: such rows may refer to each other in a chain of any length.
@@ -222,7 +222,7 @@ END ', tracked_id, typed, link, ensure, CASE WHEN late IS NULL THEN '' ELSE form
         CROSS JOIN LATERAL (%6$s) AS p', tracked_id, typed, dms.tracked_key_json(f.parent_id, 'r'), f.parent_id, f.matches,
                    dms.tracked_document(f.parent_id, 'k.key')), '
         ' ORDER BY f.name, f.constraint_id) FILTER (WHERE f.is_late), 'GROUP BY e.ParentDocumentId') AS late
-        FROM dms.tracked_references() AS f WHERE f.child_id = tracked_id GROUP BY f.parent_id) AS f
+        FROM dms.tracked_references(tracked_id) AS f WHERE f.child_id = tracked_id GROUP BY f.parent_id) AS f
     JOIN dms.TrackedTable AS parent ON parent.TrackedTableId = f.parent_id;
     name := format('tracked_%s_referrers', tracked_id);
     source := format('
@@ -232,7 +232,7 @@ BEGIN%s
 END ', coalesce(arrive, ''));
     statement := format('CREATE OR REPLACE FUNCTION dms.%I(ids bigint[]) RETURNS void %s AS %L', name, settings, source);
     RETURN NEXT;
-    arrive := CASE WHEN EXISTS (SELECT FROM dms.tracked_references() AS f WHERE f.child_id = tracked_id AND f.is_late)
+    arrive := CASE WHEN EXISTS (SELECT FROM dms.tracked_references(tracked_id) AS f WHERE f.child_id = tracked_id AND f.is_late)
         THEN format('PERFORM dms.tracked_%s_referrers(touched);', tracked_id) ELSE '' END;
 
     IF tracked.KeepsBodies THEN
@@ -523,7 +523,7 @@ END ', tracked_id, dms.columns_of(keys, 's'),
             PERFORM dms.tracked_%1$s_edges(left_over);
         END IF;', f.parent_id, t.ResourceKeyId), '' ORDER BY f.parent_id)
     INTO stays
-    FROM (SELECT DISTINCT f.parent_id FROM dms.tracked_references() AS f JOIN pg_constraint AS con ON con.oid = f.constraint_id
+    FROM (SELECT DISTINCT f.parent_id FROM dms.tracked_references(tracked_id) AS f JOIN pg_constraint AS con ON con.oid = f.constraint_id
           WHERE f.child_id = tracked_id AND con.confdeltype = 'a') AS f
     JOIN dms.TrackedTable AS t ON t.TrackedTableId = f.parent_id;
     stays := coalesce(stays, '');
