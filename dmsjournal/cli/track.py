@@ -125,7 +125,14 @@ def tracked(url: Url, json: Json = False) -> None:
     Example: dmsjournal tracked --json
     """
     with dj.connect(url) as db:
-        print_items(db.tracked(), json, False)
+        found = db.tracked()
+        print_items(found, json, False)
+        if not found:
+            is_there = tracking.OPTION in db.database.options
+            say(
+                "no table is tracked" if is_there else "the database has no option tracking: dmsjournal upgrade --with tracking",
+                err=True,
+            )
 
 
 def named(db: dj.Journal, tables: list[str] | None, schema: str | None, exclude: list[str] | None) -> list[str]:

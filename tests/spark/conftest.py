@@ -21,8 +21,11 @@ def spark() -> Iterator["SparkSession"]:
     """The one session of a test run; it takes seconds to start, so its tests share a worker (xdist_group)."""
     from dmsjournal.spark.session import local_session
 
-    session = local_session("dmsjournal tests", master="local[2]", engines=["postgres", "sqlserver"])
-    session.conf.set("spark.sql.shuffle.partitions", "2")  # of a few rows; Spark's 200 are for many
+    settings = {
+        "spark.sql.shuffle.partitions": "2",  # of a few rows; Spark's 200 are for many
+        "spark.sql.codegen.wholeStage": "false",  # to compile a query takes longer than its few rows: a fifth of the tests' time
+    }
+    session = local_session("dmsjournal tests", master="local[2]", engines=["postgres", "sqlserver"], conf=settings)
     yield session
     session.stop()
 

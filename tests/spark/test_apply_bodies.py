@@ -117,12 +117,12 @@ def test_columns_are_the_database_after_each_window(chain: Chain, journal: dj.Jo
         *[document(STUDENT, n, body={}) for n in range(9, 30)],
     )
     chance = random.Random(3)
-    for number in range(4):
+    for number in range(3):
         change(chain.url, chance, 30)
         new = {"in": {"list": [{f"new{number}": [0.1, 7]}]}, "new": {f"n{number}": number}}
         write(journal, document(STUDENT, number, body=new))  # last, so that the window has it
         ends.append(chain.extract())
-        if number == 1:
+        if number == 0:
             continue
         chain.apply()
         assert chain.bodies() == bodies_of(chain.url, STUDENT)
@@ -137,11 +137,11 @@ def test_columns_are_the_database_after_each_window(chain: Chain, journal: dj.Jo
         expected = state[row["document_id"]]
         assert (row["document_uuid"], row["key_values"], row["change_version"]) == (expected[0], expected[2], expected[3])
     types = leaves("body", plain(chain.rows().schema.field("body").type))
-    assert {("body.new.n3", pa.int64()), ("body.in.list[].new1[]", pa.decimal128(38, 18)), ("body.text", pa.string())} <= types
+    assert {("body.new.n2", pa.int64()), ("body.in.list[].new1[]", pa.decimal128(38, 18)), ("body.text", pa.string())} <= types
     if chain.format == "iceberg":  # new columns are in the commit of their rows
-        assert chain.commits() == [ends[0], ends[1], *ends[3:]]
+        assert chain.commits() == [ends[0], *ends[2:]]
     elif chain.format == "delta":  # they are in a commit of their own, which moves nothing
-        assert list(dict.fromkeys(chain.commits())) == [ends[0], ends[1], *ends[3:]]
+        assert list(dict.fromkeys(chain.commits())) == [ends[0], *ends[2:]]
         assert len(chain.commits()) > len(ends) - 1
 
 
@@ -233,7 +233,7 @@ def test_variants_are_the_database_after_each_window(chain: Chain, journal: dj.J
     chain = replace(chain, by_resource=by_resource)
     write(journal, *[document(STUDENT, n, body=BODIES[n % 3]) for n in range(20)], document(SCHOOL, 1, body={"big": "x"}))
     chance = random.Random(4)
-    for number in range(4):
+    for number in range(2):
         write(journal, document(STUDENT, number, body={"a": 10**37, "b": [1e-3, 0.1, None], "c": [[], {}, "x", {"d": number}]}))
         change(chain.url, chance, 30)
         chain.extract(**({} if number else {"body": "variant"}))

@@ -313,7 +313,9 @@ def test_the_password_is_shown_nowhere(
     query.explain(extended=True)
     shown += [capsys.readouterr().out, json.dumps(query.lastProgress, default=str), str(query.status)]
     store = spark._jsparkSession.sharedState().statusStore().executionsList()  # what the UI and the event log show of queries
-    shown += [store.apply(n).physicalPlanDescription() + str(store.apply(n).modifiedConfigs()) for n in range(store.size())]
+    executions = [store.apply(n) for n in range(max(0, store.size() - 20), store.size())]  # the session's last ones
+    assert any("dmsjournal" in each.physicalPlanDescription() for each in executions)
+    shown += [each.physicalPlanDescription() + str(each.modifiedConfigs()) for each in executions]
     shown += [
         path.read_text(encoding="utf-8", errors="replace") for path in tmp_path.rglob("*") if path.is_file()
     ]  # the checkpoint

@@ -51,6 +51,16 @@ def test_a_schema_is_tracked_in_the_order_of_its_foreign_keys(tracked: str, sql:
     assert len(cli(tracked, "deletes", "customer").splitlines()) == 1
 
 
+def test_a_list_of_no_tables_says_why(url: str) -> None:
+    def told() -> tuple[int, str, str]:
+        done = CliRunner().invoke(app, ["tracked", "--url", url])
+        return done.exit_code, done.stdout, done.stderr
+
+    assert told() == (0, "", "the database has no option tracking: dmsjournal upgrade --with tracking\n")
+    migrate.upgrade(url, options=["tracking"])
+    assert told() == (0, "", "no table is tracked\n")
+
+
 @pytest.mark.acceptance("74")
 def test_status_names_what_has_changed_about_a_tracked_table(tracked: str, sql: Sql) -> None:
     sql(SHOP)
