@@ -128,11 +128,8 @@ def tracked(url: Url, json: Json = False) -> None:
         found = db.tracked()
         print_items(found, json, False)
         if not found:
-            is_there = tracking.OPTION in db.database.options
-            say(
-                "no table is tracked" if is_there else "the database has no option tracking: dmsjournal upgrade --with tracking",
-                err=True,
-            )
+            lacking = "the database has no option tracking: dmsjournal upgrade --with tracking"
+            say("no table is tracked" if tracking.OPTION in db.database.options else lacking, err=True)
 
 
 def named(db: dj.Journal, tables: list[str] | None, schema: str | None, exclude: list[str] | None) -> list[str]:

@@ -21,7 +21,7 @@ from dmsjournal.spark.folders import in_spark
 # are sorted by their resource first, which takes a fifth of an extract's time.
 SETTINGS = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS", "spark.sql.maxConcurrentOutputFileWriters": "16"}
 
-# What hardly repeats: a dictionary of it is built in vain. Bounds of bodies pass no reader over a file, and each is as long as a body.
+# What hardly repeats: a dictionary of it is built in vain. By the bounds of bodies, as long as bodies are, no reader skips a file.
 UNIQUE = ("_commit_version", "body", "document_id", "document_uuid", "etag", "key_values", "new_key_values", "old_key_values")
 _PLAIN = {f"parquet.enable.dictionary#{name}": "false" for name in UNIQUE} | {"parquet.column.statistics.enabled#body": "false"}
 
