@@ -16,9 +16,8 @@ from dmsjournal.schema.migrate import upgrade
 from dmsjournal.testing.embedded import EmbeddedPostgres
 
 from .mutating import Edit
-from .pruned import History, populate
+from .pruned import History, expire_leases, populate
 from .races import Race, Reader
-from .test_prune_races import expire_leases
 
 pytestmark = pytest.mark.xdist_group("crash")  # one server, killed by one test at a time
 

@@ -16,7 +16,7 @@ import sqlalchemy as sa
 import dmsjournal as dj
 from dmsjournal.operate import lease
 
-from .pruned import History, populate
+from .pruned import History, expire_leases, populate
 from .races import PARENT, Race, Reader
 
 ROOT = Path(__file__).parents[2]
@@ -180,12 +180,6 @@ def test_a_prune_that_is_killed_leaves_floors_and_rows_in_agreement(url: str, ki
     with pruning(url, history.newest) as process:
         assert process.wait(120) == 0
     assert history.check() == 0
-
-
-def expire_leases(url: str) -> None:
-    """In place of the 30 s that a killed program's lease lasts; tests/postgres/test_poolers.py waits for one."""
-    with sa.create_engine(url, poolclass=sa.NullPool).begin() as conn:
-        conn.exec_driver_sql("UPDATE dms.Lease SET ExpiresAt = clock_timestamp()")
 
 
 _PRUNE = """
