@@ -507,6 +507,21 @@ def test_bodies_are_kept_where_asked_for(journal: dj.Journal, sql: Sql, app: str
     assert sql(kept) == []
 
 
+def test_a_renewal_takes_a_new_column_into_kept_bodies(journal: dj.Journal, sql: Sql, app: str) -> None:
+    sql(f"CREATE TABLE {app}.a (id int NOT NULL PRIMARY KEY, note nvarchar(9) NULL)")
+    sql(f"INSERT INTO {app}.a (id, note) VALUES (1, N'x')")
+    journal.track(dj.TrackedTable(f"{app}.a", bodies=True))
+    sql(f"ALTER TABLE {app}.a ADD more int NOT NULL DEFAULT 7")  # every row reads otherwise, and none was written
+    last = drawn(sql)
+    journal.renew_tracking(f"{app}.a")
+    assert sql("SELECT c.DocumentJson FROM dms.DocumentCache AS c") == [('{"id":1,"note":"x","more":7}',)]
+    assert drawn(sql) > last
+    assert clean(journal)
+    last = drawn(sql)
+    journal.renew_tracking(f"{app}.a")
+    assert drawn(sql) == last, "nothing has changed since"
+
+
 def test_only_named_columns_are_watched(journal: dj.Journal, sql: Sql, app: str) -> None:
     sql(f"CREATE TABLE {app}.a (id int NOT NULL PRIMARY KEY, seen int NULL, note int NULL)")
     track(sql, dj.TrackedTable(f"{app}.a", columns=["note"]))
