@@ -126,13 +126,18 @@ def test_settings_of_hadoop_lead_to_the_name_node(hdfs: Hdfs, tmp_path: Path, mo
 def test_what_hdfs_refuses_is_told_in_one_line(hdfs: Hdfs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hdfs.make(tmp_path.name, "700")
     monkeypatch.setenv("HADOOP_USER_NAME", "mallory")
-    for target, words in (
-        (hdfs.url(f"{tmp_path.name}/changes"), f'Permission denied user=mallory, access=EXECUTE, inode="/{tmp_path.name}"'),
-        ("hdfs://127.0.0.1:1/changes", "IO error occurred while communicating with HDFS Connection refused (os error 111)"),
-        ("hdfs://none.invalid/changes", "No NameNode hosts found"),
+    denied = f'Permission denied user=mallory, access=EXECUTE, inode="/{tmp_path.name}"'
+    for target, error, words in (
+        (hdfs.url(f"{tmp_path.name}/changes"), dj.StoreRefused, denied),
+        (
+            "hdfs://127.0.0.1:1/changes",
+            dj.Unavailable,
+            "IO error occurred while communicating with HDFS Connection refused (os error 111)",
+        ),
+        ("hdfs://none.invalid/changes", dj.Unavailable, "No NameNode hosts found"),
     ):
         table = change_table("delta", target, {}, None)
-        with pytest.raises(dj.Unavailable) as refused:
+        with pytest.raises(error) as refused:
             table.state()
         assert words in str(refused.value)
         assert str(refused.value).startswith(f"{target} could not be reached or written: ")
