@@ -126,6 +126,7 @@ def test_settings_of_hadoop_lead_to_the_name_node(hdfs: Hdfs, tmp_path: Path, mo
 def test_what_hdfs_refuses_is_told_in_one_line(hdfs: Hdfs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hdfs.make(tmp_path.name, "700")
     monkeypatch.setenv("HADOOP_USER_NAME", "mallory")
+    away = "IO error occurred while communicating with HDFS Connection refused (os error 111)"
     denied = f'Permission denied user=mallory, access=EXECUTE, inode="/{tmp_path.name}"'
     for target, error, words in (
         (hdfs.url(f"{tmp_path.name}/changes"), dj.StoreRefused, denied),
