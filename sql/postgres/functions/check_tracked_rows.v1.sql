@@ -13,8 +13,8 @@ BEGIN
     IF to_regclass(format('dms.%I', 'tracked_' || tracked)) IS NULL OR key_r IS NULL OR NOT dms.is_readable(tracked) THEN
         RETURN;
     END IF;
-    SELECT string_agg(format('SELECT c.DocumentId FROM (SELECT %s AS key FROM dms.tracked_%s AS s WHERE %s OFFSET 0) AS k CROSS JOIN LATERAL (%s) AS c',
-                             dms.tracked_key_json(f.child_id, 's'), f.child_id, f.matches, dms.tracked_document(f.child_id, 'k.key')), ' UNION ' ORDER BY f.name)
+    SELECT string_agg(format('SELECT c.DocumentId, %s AS is_identity FROM (SELECT %s AS key FROM dms.tracked_%s AS s WHERE %s OFFSET 0) AS k CROSS JOIN LATERAL (%s) AS c',
+                             f.is_identity::text, dms.tracked_key_json(f.child_id, 's'), f.child_id, f.matches, dms.tracked_document(f.child_id, 'k.key')), ' UNION ALL ' ORDER BY f.name)
     INTO wanted FROM dms.tracked_references(tracked) AS f WHERE f.parent_id = tracked AND to_regclass(format('dms.%I', 'tracked_' || f.child_id)) IS NOT NULL;
     RETURN QUERY EXECUTE format('
         SELECT CASE WHEN d.DocumentId IS NULL THEN ''row-undocumented'' WHEN e.differs THEN ''reference-differs'' ELSE ''body-stale'' END,
@@ -23,12 +23,12 @@ BEGIN
         CROSS JOIN LATERAL (SELECT %2$s AS key OFFSET 0) AS k
         LEFT JOIN LATERAL (%3$s) AS d ON true
         LEFT JOIN LATERAL (
-            SELECT ARRAY(SELECT ChildDocumentId FROM dms.ReferenceEdge WHERE ParentDocumentId = d.DocumentId ORDER BY 1) <> ARRAY(%4$s) AS differs OFFSET 0) AS e ON true
+            SELECT ARRAY(SELECT ROW(ChildDocumentId, IsIdentityComponent) FROM dms.ReferenceEdge WHERE ParentDocumentId = d.DocumentId ORDER BY ChildDocumentId) <> ARRAY(%4$s) AS differs OFFSET 0) AS e ON true
         LEFT JOIN LATERAL (
             SELECT %5$s AS is_stale OFFSET 0) AS b ON true
         WHERE r."dmsjournal place" >= format(''(%%s,0)'', $1)::tid AND r."dmsjournal place" < format(''(%%s,0)'', $2)::tid
           AND (d.DocumentId IS NULL OR e.differs OR b.is_stale)', tracked, key_r, dms.tracked_document(tracked, 'k.key'),
-        CASE WHEN wanted IS NULL THEN 'SELECT CAST(0 AS bigint) WHERE false' ELSE format('SELECT w.DocumentId FROM (%s) AS w ORDER BY 1', wanted) END,
+        CASE WHEN wanted IS NULL THEN 'SELECT ROW(CAST(0 AS bigint), false) WHERE false' ELSE format('SELECT ROW(w.DocumentId, bool_or(w.is_identity)) FROM (%s) AS w GROUP BY w.DocumentId ORDER BY w.DocumentId', wanted) END,
         CASE WHEN keeps THEN format('(SELECT c.DocumentJson FROM dms.DocumentCache AS c WHERE c.DocumentId = d.DocumentId) IS DISTINCT FROM (%s)', dms.tracked_body(tracked, 'r'))
              ELSE 'false' END) USING low, high;
     WITH RECURSIVE part AS (

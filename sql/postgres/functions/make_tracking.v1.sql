@@ -19,6 +19,18 @@ BEGIN
     UPDATE dms.TrackedTable AS t
     SET ShownColumns = dms.renamed_columns(t.ShownColumns, t.AllColumns, t.RelationId), WatchedColumns = dms.renamed_columns(t.WatchedColumns, t.AllColumns, t.RelationId)
     WHERE t.TrackedTableId = tracked_id AND t.RelationId = dms.tracked_relation(tracked_id);
+    -- A column keeps its name in KeyValues, also where the key has been made anew with other columns, or with the same in another order. In a restored
+    -- database the place in the key tells.
+    UPDATE dms.TrackedTable AS t
+    SET Properties = CASE WHEN k.is_known THEN CASE WHEN (SELECT count(DISTINCT p) FROM unnest(k.properties) AS p) = cardinality(k.properties) THEN k.properties ELSE k.names END
+                          WHEN cardinality(t.Properties) <> cardinality(k.names) THEN k.names ELSE t.Properties END
+    FROM (SELECT array_agg(coalesce(was.value ->> 4, k.name) ORDER BY k.place) AS properties, array_agg(k.name ORDER BY k.place) AS names,
+                 bool_and(o.RelationId = dms.tracked_relation(tracked_id) AND jsonb_path_exists(o.AllColumns, '$[*][4]')) AS is_known
+          FROM dms.TrackedTable AS o
+          CROSS JOIN dms.tracked_key(tracked_id) AS k
+          LEFT JOIN jsonb_array_elements(o.AllColumns) AS was ON CAST(was.value ->> 0 AS smallint) = k.attnum
+          WHERE o.TrackedTableId = tracked_id) AS k
+    WHERE t.TrackedTableId = tracked_id AND k.names IS NOT NULL;
     PERFORM dms.check_trusted(dms.tracked_relation(tracked_id), t.TrustedRoles) FROM dms.TrackedTable AS t WHERE t.TrackedTableId = tracked_id;
     objects := (SELECT jsonb_agg(o) FROM dms.tracking_of(tracked_id) AS o);
     FOR object IN
@@ -62,10 +74,18 @@ BEGIN
             EXECUTE object.statement;
         END IF;
     END LOOP;
+    -- Which resources refer to which: the first writer of a reference would note it, and keep others waiting until its transaction ends.
+    INSERT INTO dms.ResourceDependency (ParentResourceKeyId, ChildResourceKeyId)
+    SELECT DISTINCT p.ResourceKeyId, c.ResourceKeyId
+    FROM dms.tracked_references(tracked_id) AS f
+    JOIN dms.TrackedTable AS p ON p.TrackedTableId = f.parent_id JOIN dms.TrackedTable AS c ON c.TrackedTableId = f.child_id
+    ORDER BY 1, 2
+    ON CONFLICT DO NOTHING;
     UPDATE dms.TrackedTable AS t
-    SET RelationId = c.oid, TableName = format('%I.%I', n.nspname, c.relname), AllColumns = dms.tracked_columns(c.oid),
-        Properties = CASE WHEN cardinality(t.Properties) = (SELECT count(*) FROM dms.tracked_key(tracked_id)) THEN t.Properties
-                          ELSE ARRAY(SELECT k.name FROM dms.tracked_key(tracked_id) AS k ORDER BY k.place) END
+    SET RelationId = c.oid, TableName = format('%I.%I', n.nspname, c.relname),
+        AllColumns = (SELECT coalesce(jsonb_agg(CASE WHEN k.property IS NULL THEN one.value ELSE one.value || jsonb_build_array(k.property) END ORDER BY one.ordinality), '[]')
+                      FROM jsonb_array_elements(dms.tracked_columns(c.oid)) WITH ORDINALITY AS one
+                      LEFT JOIN dms.tracked_key(tracked_id) AS k ON k.attnum = CAST(one.value ->> 0 AS smallint))
     FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
     WHERE t.TrackedTableId = tracked_id AND c.oid = dms.tracked_relation(tracked_id)
       AND NOT EXISTS (  -- of a restored database: renew_tracking refuses, until the table is tracked by the names of today

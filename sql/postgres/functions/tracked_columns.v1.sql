@@ -1,4 +1,5 @@
--- sql/postgres/functions/tracked_columns.v1.sql: the columns of a table, as JSON: number, name and type of each, and the labels of an enum.
+-- sql/postgres/functions/tracked_columns.v1.sql: the columns of a table, as JSON: number, name and type of each, and the labels of an enum. make_tracking
+-- adds the name in KeyValues where it keeps them.
 CREATE FUNCTION dms.tracked_columns(relation oid) RETURNS jsonb
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp SET quote_all_identifiers = off AS $$
     SELECT coalesce(jsonb_agg(jsonb_build_array(a.attnum, a.attname, format_type(a.atttypid, a.atttypmod),

@@ -93,9 +93,11 @@ SET TimeZone = ''UTC'' SET DateStyle = ''ISO, YMD'' SET IntervalStyle = ''postgr
                dms.tracked_document(f.child_id, 'k.key')), '
             UNION ALL
             ' ORDER BY f.place),
-        string_agg(format('PERFORM dms.tracked_%1$s_ensure(ARRAY(
-            SELECT DISTINCT m.key FROM unnest(missing_keys, missing_places) AS m (key, place) WHERE m.place = %2$s));', f.child_id, f.place), '
-        ' ORDER BY f.place),
+        (SELECT string_agg(format('PERFORM dms.tracked_%1$s_ensure(ARRAY(
+            SELECT m.key FROM unnest(missing_keys, missing_places) AS m (key, place) WHERE m.place = ANY (%2$L)));', e.child_id, e.places), '
+        ' ORDER BY e.child_id)  -- in the same order by each writer, of each table
+         FROM (SELECT p.child_id, array_agg(p.place ORDER BY p.place) AS places FROM unnest(array_agg(f.child_id), array_agg(f.place)) AS p (child_id, place)
+               GROUP BY p.child_id) AS e),
         string_agg(f.absent, ' OR ' ORDER BY f.place) FILTER (WHERE f.is_late),
         string_agg(f.absent, ' OR ' ORDER BY f.place)
             FILTER (WHERE NOT f.is_late AND (SELECT c.relkind = 'p' FROM pg_class AS c WHERE c.oid = dms.tracked_relation(f.child_id)))
@@ -105,7 +107,8 @@ SET TimeZone = ''UTC'' SET DateStyle = ''ISO, YMD'' SET IntervalStyle = ''postgr
                         (SELECT string_agg(format('r.%I IS NOT NULL', c), ' AND ') FROM unnest(f.parent_columns) AS c), f.child_id, f.matches) AS absent
           FROM dms.tracked_references(tracked_id) AS f WHERE f.parent_id = tracked_id) AS f;
 
-    -- ensure(keys): the documents of rows that have none. The rows are locked, so that one session makes each. Their edges come at the end of the
+    -- ensure(keys): the documents of rows that have none. The rows are locked, so that one session makes each, in the order of their keys, so that two
+    -- statements do not wait for each other. Their edges come at the end of the
     -- transaction (link_late.v1.sql), one document after the other: such rows may refer to each other in a chain of any length.
     name := format('tracked_%s_ensure', tracked_id);
     source := format('
@@ -114,7 +117,7 @@ DECLARE
     touched bigint[];
 BEGIN
     SELECT array_agg(l.key) INTO locked FROM (
-        SELECT %1$s AS key FROM unnest(keys) AS w (key)
+        SELECT %1$s AS key FROM (SELECT DISTINCT o.key FROM unnest(keys) AS o (key) ORDER BY 1) AS w
         CROSS JOIN LATERAL (SELECT w.key AS KeyValues OFFSET 0) AS d
         JOIN dms.tracked_%2$s AS r ON %3$s
         FOR NO KEY UPDATE OF r) AS l;
@@ -143,6 +146,7 @@ END ' ELSE format('
 DECLARE
     lost_parents bigint[]; lost_children bigint[];
     new_parents bigint[]; new_children bigint[]; new_identity boolean[];
+    kept_parents bigint[]; kept_children bigint[]; kept_identity boolean[];
     missing_keys jsonb[]; missing_places integer[];
 BEGIN
     FOR attempt IN 1..2 LOOP
@@ -154,19 +158,22 @@ BEGIN
             CROSS JOIN LATERAL (
             %3$s) AS l
         ), pair AS (
-            SELECT b.parent, b.child, bool_or(b.is_identity) AS is_identity, bool_or(b.is_wanted) AS is_wanted, bool_or(NOT b.is_wanted) AS is_there
+            SELECT b.parent, b.child, bool_or(b.is_identity) FILTER (WHERE b.is_wanted) AS is_identity, bool_or(b.is_identity) FILTER (WHERE NOT b.is_wanted) AS was_identity,
+                   bool_or(b.is_wanted) AS is_wanted, bool_or(NOT b.is_wanted) AS is_there
             FROM (
                 SELECT l.parent, l.child, l.is_identity, true AS is_wanted FROM link AS l WHERE l.child IS NOT NULL
                 UNION ALL
-                SELECT w.id, e.ChildDocumentId, NULL, false FROM unnest(parents) AS w (id)
-                CROSS JOIN LATERAL (SELECT ChildDocumentId FROM dms.ReferenceEdge WHERE ParentDocumentId = w.id OFFSET 0) AS e) AS b
+                SELECT w.id, e.ChildDocumentId, e.IsIdentityComponent, false FROM unnest(parents) AS w (id)
+                CROSS JOIN LATERAL (SELECT ChildDocumentId, IsIdentityComponent FROM dms.ReferenceEdge WHERE ParentDocumentId = w.id OFFSET 0) AS e) AS b
             GROUP BY b.parent, b.child
         )
         SELECT edge.*, missing.*
-        INTO lost_parents, lost_children, new_parents, new_children, new_identity, missing_keys, missing_places
+        INTO lost_parents, lost_children, new_parents, new_children, new_identity, kept_parents, kept_children, kept_identity, missing_keys, missing_places
         FROM (SELECT array_agg(p.parent) FILTER (WHERE NOT p.is_wanted), array_agg(p.child) FILTER (WHERE NOT p.is_wanted),
                      array_agg(p.parent) FILTER (WHERE NOT p.is_there), array_agg(p.child) FILTER (WHERE NOT p.is_there),
-                     array_agg(p.is_identity) FILTER (WHERE NOT p.is_there)
+                     array_agg(p.is_identity) FILTER (WHERE NOT p.is_there),
+                     array_agg(p.parent) FILTER (WHERE p.is_identity <> p.was_identity), array_agg(p.child) FILTER (WHERE p.is_identity <> p.was_identity),
+                     array_agg(p.is_identity) FILTER (WHERE p.is_identity <> p.was_identity)
               FROM pair AS p) AS edge
         CROSS JOIN (SELECT array_agg(l.key), array_agg(l.place) FROM link AS l WHERE l.child IS NULL) AS missing;
         EXIT WHEN missing_keys IS NULL OR NOT waits;
@@ -180,6 +187,11 @@ BEGIN
         INSERT INTO dms.ReferenceEdge (ParentDocumentId, ChildDocumentId, IsIdentityComponent)
         SELECT w.parent, w.child, w.is_identity FROM unnest(new_parents, new_children, new_identity) AS w (parent, child, is_identity)
         ON CONFLICT (ParentDocumentId, ChildDocumentId) DO NOTHING;
+    END IF;
+    IF kept_parents IS NOT NULL THEN  -- another foreign key refers to the same row now
+        UPDATE dms.ReferenceEdge AS e SET IsIdentityComponent = w.is_identity
+        FROM unnest(kept_parents, kept_children, kept_identity) AS w (parent, child, is_identity)
+        WHERE e.ParentDocumentId = w.parent AND e.ChildDocumentId = w.child;
     END IF;
     IF NOT waits AND missing_keys IS NOT NULL THEN  -- the last pass of a fill comes back for them
         UPDATE dms.TrackedTable SET IsLinked = false, FilledAt = NULL WHERE TrackedTableId = %1$s;

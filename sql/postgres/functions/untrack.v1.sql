@@ -4,16 +4,13 @@ CREATE FUNCTION dms.untrack(table_name text, keep_documents boolean DEFAULT fals
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET quote_all_identifiers = off SET row_security = off AS $$
 DECLARE
     tracked    smallint;
-    neighbours smallint[];
     kind       smallint;
     gone       bigint[];
 BEGIN
     PERFORM dms.begin_tracking();
     tracked := dms.tracked_id(table_name);
-    neighbours := dms.tracked_neighbours(tracked);  -- nothing tells them once it has gone
-    PERFORM dms.drop_tracking(tracked);
-    DELETE FROM dms.TrackedTable AS t WHERE t.TrackedTableId = tracked RETURNING t.ResourceKeyId INTO kind;
-    PERFORM dms.make_all_tracking(neighbours);
+    kind := (SELECT t.ResourceKeyId FROM dms.TrackedTable AS t WHERE t.TrackedTableId = tracked);
+    PERFORM dms.make_all_tracking(dms.tracked_neighbours(tracked), tracked);
     IF keep_documents THEN
         RETURN;
     END IF;
