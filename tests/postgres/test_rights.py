@@ -393,7 +393,7 @@ EXECUTE = {  # who may execute each function, besides its owner
     "fill_table(text)": [],
     "fill_tracked(text,integer)": [],
     "link_late()": [],
-    "make_all_tracking(smallint[], smallint)": [],
+    "make_all_tracking(smallint[],smallint)": [],
     "make_tracking(smallint)": [],
     "check_asked(text,name[],name[],name,boolean)": [],
     "note_tracked(text,text,text,text,name[],name[],name,boolean,boolean)": [],

@@ -503,7 +503,7 @@ END ', tracked_id, dms.columns_of(keys, 's'),
         -- give way to the document that comes with the row.
         SELECT array_agg(f.DocumentId), array_agg(w.id) INTO doubles, heirs
         FROM unnest(rekeyed, keys) AS w (id, key) CROSS JOIN LATERAL (%1$s) AS f
-        WHERE f.DocumentId <> ALL (rekeyed);
+        WHERE f.DocumentId NOT IN (SELECT unnest(rekeyed));  -- hashed: an array would be read through for each
         IF doubles IS NOT NULL THEN
             INSERT INTO dms.ReferenceEdge (ParentDocumentId, ChildDocumentId, IsIdentityComponent)
             SELECT e.ParentDocumentId, w.heir, bool_or(e.IsIdentityComponent)
@@ -577,7 +577,7 @@ END ', alias, key_t, dms.tracked_document(tracked_id, 'k.key'), tracked_id, equa
         IF extra IS NOT NULL THEN
             gone := gone || extra;
             touched := ARRAY(SELECT f.DocumentId FROM (SELECT DISTINCT o.KeyValues FROM dms.Document AS o WHERE o.DocumentId = ANY (touched)) AS d
-                             CROSS JOIN LATERAL (%3$s) AS f WHERE f.DocumentId <> ALL (extra));
+                             CROSS JOIN LATERAL (%3$s) AS f WHERE f.DocumentId NOT IN (SELECT unnest(extra)));
         END IF;
     END IF;
 ', tracked_id, typed, replace(dms.tracked_document(tracked_id, 'd.KeyValues'), ' LIMIT 1', ' OFFSET 0')) ELSE '' END);
