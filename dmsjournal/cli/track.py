@@ -57,7 +57,8 @@ def track(
 ) -> None:
     """Track tables: each row is a document from now on, each foreign key between tracked tables a reference.
 
-    Writers go on while it fills in the rows that are there. After an interruption, run it with --renew.
+    Writers go on while it fills in the rows that are there. After an interruption, run it with --renew,
+    then again for tables that are not tracked yet.
 
     Example: dmsjournal track app.school app.student --project App --shows app.student=name
     """

@@ -20,15 +20,16 @@ BEGIN
     SET ShownColumns = dms.renamed_columns(t.ShownColumns, t.AllColumns, t.RelationId), WatchedColumns = dms.renamed_columns(t.WatchedColumns, t.AllColumns, t.RelationId)
     WHERE t.TrackedTableId = tracked_id AND t.RelationId = dms.tracked_relation(tracked_id);
     -- A column keeps its name in KeyValues, also where the key has been made anew with other columns, or with the same in another order. In a restored
-    -- database the place in the key tells.
+    -- database columns are known by their names, and if one has another name by now, by their places in the key.
     UPDATE dms.TrackedTable AS t
     SET Properties = CASE WHEN k.is_known THEN CASE WHEN (SELECT count(DISTINCT p) FROM unnest(k.properties) AS p) = cardinality(k.properties) THEN k.properties ELSE k.names END
                           WHEN cardinality(t.Properties) <> cardinality(k.names) THEN k.names ELSE t.Properties END
     FROM (SELECT array_agg(coalesce(was.value ->> 4, k.name) ORDER BY k.place) AS properties, array_agg(k.name ORDER BY k.place) AS names,
-                 bool_and(o.RelationId = dms.tracked_relation(tracked_id) AND jsonb_path_exists(o.AllColumns, '$[*][4]')) AS is_known
+                 bool_and(jsonb_path_exists(o.AllColumns, '$[*][4]') AND (r.is_same OR was.value IS NOT NULL)) AS is_known
           FROM dms.TrackedTable AS o
+          CROSS JOIN LATERAL (SELECT o.RelationId = dms.tracked_relation(tracked_id) AS is_same) AS r
           CROSS JOIN dms.tracked_key(tracked_id) AS k
-          LEFT JOIN jsonb_array_elements(o.AllColumns) AS was ON CAST(was.value ->> 0 AS smallint) = k.attnum
+          LEFT JOIN jsonb_array_elements(o.AllColumns) AS was ON CASE WHEN r.is_same THEN CAST(was.value ->> 0 AS smallint) = k.attnum ELSE was.value ->> 1 = k.name END
           WHERE o.TrackedTableId = tracked_id) AS k
     WHERE t.TrackedTableId = tracked_id AND k.names IS NOT NULL;
     PERFORM dms.check_trusted(dms.tracked_relation(tracked_id), t.TrustedRoles) FROM dms.TrackedTable AS t WHERE t.TrackedTableId = tracked_id;
@@ -56,7 +57,9 @@ BEGIN
         IF object.kind = 'view' THEN
             found := dms.tracked_state(object.kind, object.name, object.relation, object.type, object.source);
             IF found <> 'ok' THEN
-                EXECUTE format('DROP VIEW IF EXISTS dms.%I', object.name);
+                IF found <> 'is missing' THEN
+                    EXECUTE format('DROP VIEW dms.%I', object.name);
+                END IF;
                 EXECUTE object.statement;
                 EXECUTE format('COMMENT ON VIEW dms.%I IS ''dmsjournal: a tracked table''', object.name);
             END IF;
