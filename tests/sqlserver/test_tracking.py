@@ -522,6 +522,48 @@ def test_a_renewal_takes_a_new_column_into_kept_bodies(journal: dj.Journal, sql:
     assert drawn(sql) == last, "nothing has changed since"
 
 
+def test_two_references_of_a_row_that_change_places(journal: dj.Journal, sql: Sql, app: str) -> None:
+    """The reference that is part of the key is told from the other one, and `verify` looks at that too."""
+    sql(f"CREATE TABLE {app}.a (id int NOT NULL PRIMARY KEY)")
+    sql(f"CREATE TABLE {app}.b (x int NOT NULL PRIMARY KEY REFERENCES {app}.a, y int NULL REFERENCES {app}.a)")
+    sql(f"INSERT INTO {app}.a (id) VALUES (1), (2)")
+    sql(f"INSERT INTO {app}.b (x, y) VALUES (1, 2)")
+    track(sql, dj.TrackedTable(f"{app}.a"), dj.TrackedTable(f"{app}.b"))
+    sql(f"UPDATE {app}.b SET x = 2, y = 1")
+    flags = """SELECT JSON_VALUE(c.KeyValues, '$.id'), CAST(e.IsIdentityComponent AS int) FROM dms.ReferenceEdge AS e
+               INNER JOIN dms.Document AS c ON c.DocumentId = e.ChildDocumentId ORDER BY 1"""
+    assert sql(flags) == [("1", 0), ("2", 1)]
+    assert clean(journal)
+    sql("UPDATE dms.ReferenceEdge SET IsIdentityComponent = 1 - IsIdentityComponent")
+    assert [found.code for found in journal.verify().findings] == ["reference-differs"]
+    journal.repair()
+    assert sql(flags) == [("1", 0), ("2", 1)]
+
+
+def test_the_first_reference_is_noted_before_it_is_written(journal: dj.Journal, sql: Sql, app: str) -> None:
+    """Else its writer would keep the writers of all others waiting until its transaction ends."""
+    sql(f"CREATE TABLE {app}.a (id int NOT NULL PRIMARY KEY)")
+    sql(f"CREATE TABLE {app}.b (id int NOT NULL PRIMARY KEY, a int NULL REFERENCES {app}.a)")
+    track(sql, dj.TrackedTable(f"{app}.b"), dj.TrackedTable(f"{app}.a"))
+    noted = """SELECT p.TableName, c.TableName FROM dms.ResourceDependency AS n
+               INNER JOIN dms.TrackedTable AS p ON p.ResourceKeyId = n.ParentResourceKeyId
+               INNER JOIN dms.TrackedTable AS c ON c.ResourceKeyId = n.ChildResourceKeyId"""
+    assert sql(noted) == [(f"{app}.b", f"{app}.a")]
+
+
+def test_a_primary_key_that_is_made_anew(journal: dj.Journal, sql: Sql, app: str) -> None:
+    """A column keeps its name in the key values, whatever its place in the key is."""
+    sql(f"CREATE TABLE {app}.a (x int NOT NULL, y int NOT NULL, CONSTRAINT pk_of_a PRIMARY KEY (x, y))")
+    sql(f"INSERT INTO {app}.a (x, y) VALUES (1, 2), (2, 1)")
+    track(sql, dj.TrackedTable(f"{app}.a"))
+    sql(f"ALTER TABLE {app}.a DROP CONSTRAINT pk_of_a")
+    sql(f"ALTER TABLE {app}.a ADD CONSTRAINT pk_of_a PRIMARY KEY (y, x)")
+    journal.renew_tracking(f"{app}.a")
+    kept = "SELECT JSON_VALUE(d.KeyValues, '$.x'), JSON_VALUE(d.KeyValues, '$.y') FROM dms.Document AS d ORDER BY 1"
+    assert sql(kept) == [("1", "2"), ("2", "1")]
+    assert clean(journal)
+
+
 def test_only_named_columns_are_watched(journal: dj.Journal, sql: Sql, app: str) -> None:
     sql(f"CREATE TABLE {app}.a (id int NOT NULL PRIMARY KEY, seen int NULL, note int NULL)")
     track(sql, dj.TrackedTable(f"{app}.a", columns=["note"]))

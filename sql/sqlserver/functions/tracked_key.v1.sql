@@ -18,8 +18,11 @@ BEGIN
                 ELSE CONCAT(N'k.K', ic.key_ordinal) END
     FROM sys.index_columns AS ic
     INNER JOIN dms.tracked_columns(@relation) AS c ON c.column_id = ic.column_id
-    LEFT JOIN OPENJSON(@properties) AS p ON CAST(p.[key] AS int) = ic.key_ordinal - 1
+    LEFT JOIN OPENJSON(@properties) AS p ON CAST(p.[key] AS int) = ic.column_id
     WHERE ic.object_id = @relation AND ic.index_id = @index AND ic.key_ordinal > 0;
+    -- A key that was made anew may have a column with the name that another one had.
+    IF EXISTS (SELECT k.property FROM @key AS k GROUP BY k.property HAVING COUNT(*) > 1)
+        UPDATE k SET property = k.name FROM @key AS k;
     RETURN;
 END;
 -- drop: DROP FUNCTION dms.tracked_key;

@@ -20,6 +20,7 @@ BEGIN
     DECLARE @reference TABLE (
         constraint_id int NOT NULL, name nvarchar(128) NOT NULL, parent_id smallint NOT NULL, child_id smallint NOT NULL, child_kind smallint NOT NULL, place int NOT NULL,
         parent_column_id int NOT NULL, parent_column nvarchar(128) NOT NULL, child_column_id int NOT NULL, child_column nvarchar(128) NOT NULL, is_identity int NOT NULL);
+    DECLARE @foreign TABLE (place int NOT NULL PRIMARY KEY, child_id smallint NOT NULL, child_kind smallint NOT NULL, is_identity int NOT NULL, matches nvarchar(max) NOT NULL);
     DECLARE @mark TABLE (place int NOT NULL PRIMARY KEY, mark nvarchar(32) NOT NULL, value nvarchar(max) NOT NULL);
     DECLARE @place int = 0, @name nvarchar(32), @value nvarchar(max), @joined nvarchar(max), @typed nvarchar(max), @key nvarchar(max), @key_given nvarchar(max), @key_old nvarchar(max), @names nvarchar(max), @olds nvarchar(max), @declared nvarchar(max), @declared_null nvarchar(max),
             @declared_old nvarchar(max), @of_r nvarchar(max), @of_new nvarchar(max), @of_old nvarchar(max), @r_is_new nvarchar(max), @r_is_row nvarchar(max), @r_is_other nvarchar(max),
@@ -118,7 +119,13 @@ BEGIN
     IF @identity IS NOT NULL
         EXEC dms.restore_identity @identity;';
 
-    -- edges: those of each document of @row that is linked become what its row (r) refers to. A row that has no document gets one.
+    -- edges: those of each document of @row that is linked become what its row (r) refers to. A row that has no document gets one; such rows are locked in the
+    -- same order by each writer, of each table.
+    INSERT INTO @foreign (place, child_id, child_kind, is_identity, matches)
+    SELECT ROW_NUMBER() OVER (ORDER BY f.constraint_id), f.child_id, f.child_kind, MAX(f.is_identity),
+           STRING_AGG(CAST(CONCAT(N's.', QUOTENAME(f.child_column), N' = r.', QUOTENAME(f.parent_column)) AS nvarchar(max)), N' AND ') WITHIN GROUP (ORDER BY f.place)
+    FROM @reference AS f WHERE f.parent_id = @tracked_id
+    GROUP BY f.constraint_id, f.child_id, f.child_kind;
     SELECT @edges = STRING_AGG(CONCAT(CAST(N'
     INSERT INTO @link (ParentDocumentId, Place, IsIdentity, ChildKey, ChildDocumentId)
     SELECT w.DocumentId, ' AS nvarchar(max)), f.place, N', ', f.is_identity, N', s.[dmsjournal key], child.DocumentId
@@ -127,31 +134,37 @@ BEGIN
     INNER JOIN dms.tracked_', f.child_id, N' AS s ON ', f.matches, N'
     OUTER APPLY ', dms.tracked_document(f.child_kind, N's.[dmsjournal key]', N's.[dmsjournal hash]'), N' AS child
     WHERE w.IsLinked = 1
-    OPTION (LOOP JOIN, FORCE ORDER);
-    IF EXISTS (SELECT * FROM @link WHERE Place = ', f.place, N' AND ChildDocumentId IS NULL)
-    BEGIN
-        SELECT @ids = CONCAT(N''['', STRING_AGG(missing.ChildKey, N'',''), N'']'')
-        FROM (SELECT DISTINCT ChildKey FROM @link WHERE Place = ', f.place, N' AND ChildDocumentId IS NULL) AS missing;
-        EXEC dms.tracked_', f.child_id, N'_ensure @ids, $waits$;
-        UPDATE link SET ChildDocumentId = child.DocumentId
-        FROM @link AS link CROSS APPLY ', dms.tracked_document(f.child_kind, N'link.ChildKey', N'CAST(HASHBYTES(''SHA2_256'', link.ChildKey) AS binary(32))'), N' AS child
-        WHERE link.Place = ', f.place, N' AND link.ChildDocumentId IS NULL
-        OPTION (LOOP JOIN, FORCE ORDER);
-    END;'), N'') WITHIN GROUP (ORDER BY f.place),
-           @wanted = STRING_AGG(CONCAT(CAST(N'SELECT child.DocumentId FROM dms.tracked_' AS nvarchar(max)), f.child_id, N' AS s CROSS APPLY ',
+    OPTION (LOOP JOIN, FORCE ORDER);'), N'') WITHIN GROUP (ORDER BY f.place),
+           @wanted = STRING_AGG(CONCAT(CAST(N'SELECT child.DocumentId, ' AS nvarchar(max)), f.is_identity, N' AS IsIdentity FROM dms.tracked_', f.child_id, N' AS s CROSS APPLY ',
                dms.tracked_document(f.child_kind, N's.[dmsjournal key]', N's.[dmsjournal hash]'), N' AS child WHERE ', f.matches), N' UNION ALL ') WITHIN GROUP (ORDER BY f.place)
+    FROM @foreign AS f;
+    SELECT @edges = CONCAT(@edges, STRING_AGG(CONCAT(CAST(N'
+    IF EXISTS (SELECT * FROM @link WHERE Place IN (' AS nvarchar(max)), c.places, N') AND ChildDocumentId IS NULL)
+    BEGIN
+        SELECT @ids = CONCAT(N''['', STRING_AGG(missing.ChildKey, N'','') WITHIN GROUP (ORDER BY missing.ChildKey), N'']'')
+        FROM (SELECT DISTINCT ChildKey FROM @link WHERE Place IN (', c.places, N') AND ChildDocumentId IS NULL) AS missing;
+        EXEC dms.tracked_', c.child_id, N'_ensure @ids, $waits$;
+        UPDATE link SET ChildDocumentId = child.DocumentId
+        FROM @link AS link CROSS APPLY ', dms.tracked_document(c.child_kind, N'link.ChildKey', N'CAST(HASHBYTES(''SHA2_256'', link.ChildKey) AS binary(32))'), N' AS child
+        WHERE link.Place IN (', c.places, N') AND link.ChildDocumentId IS NULL
+        OPTION (LOOP JOIN, FORCE ORDER);
+    END;'), N'') WITHIN GROUP (ORDER BY c.child_id))
     FROM (
-        SELECT ROW_NUMBER() OVER (ORDER BY f.constraint_id) AS place, f.child_id, f.child_kind, MAX(f.is_identity) AS is_identity,
-               STRING_AGG(CAST(CONCAT(N's.', QUOTENAME(f.child_column), N' = r.', QUOTENAME(f.parent_column)) AS nvarchar(max)), N' AND ') WITHIN GROUP (ORDER BY f.place) AS matches
-        FROM @reference AS f WHERE f.parent_id = @tracked_id
-        GROUP BY f.constraint_id, f.child_id, f.child_kind) AS f;
-    SET @wanted = COALESCE(@wanted, N'SELECT CAST(0 AS bigint) AS DocumentId WHERE 1 = 0');
+        SELECT f.child_id, f.child_kind, STRING_AGG(CAST(f.place AS nvarchar(max)), N', ') WITHIN GROUP (ORDER BY f.place) AS places
+        FROM @foreign AS f GROUP BY f.child_id, f.child_kind) AS c;
+    SET @wanted = COALESCE(@wanted, N'SELECT CAST(0 AS bigint) AS DocumentId, 0 AS IsIdentity WHERE 1 = 0');
     SET @edges = CONCAT(@edges, N'
     DELETE edge
     FROM @row AS w INNER JOIN dms.ReferenceEdge AS edge ON edge.ParentDocumentId = w.DocumentId
     WHERE w.IsLinked = 1 AND w.IsNew = 0 AND NOT EXISTS (
         SELECT * FROM @link AS link WHERE link.ParentDocumentId = edge.ParentDocumentId AND link.ChildDocumentId = edge.ChildDocumentId)
     OPTION (LOOP JOIN, FORCE ORDER);
+    IF EXISTS (SELECT * FROM @row WHERE IsLinked = 1 AND IsNew = 0)  -- another foreign key may refer to the same row now
+        UPDATE edge SET IsIdentityComponent = wanted.IsIdentity
+        FROM (SELECT ParentDocumentId, ChildDocumentId, MAX(IsIdentity) AS IsIdentity FROM @link WHERE ChildDocumentId IS NOT NULL GROUP BY ParentDocumentId, ChildDocumentId) AS wanted
+        INNER JOIN dms.ReferenceEdge AS edge ON edge.ParentDocumentId = wanted.ParentDocumentId AND edge.ChildDocumentId = wanted.ChildDocumentId
+        WHERE edge.IsIdentityComponent <> wanted.IsIdentity
+        OPTION (LOOP JOIN, FORCE ORDER);
     INSERT INTO dms.ReferenceEdge (ParentDocumentId, ChildDocumentId, IsIdentityComponent)
     SELECT wanted.ParentDocumentId, wanted.ChildDocumentId, wanted.IsIdentity
     FROM (SELECT ParentDocumentId, ChildDocumentId, MAX(IsIdentity) AS IsIdentity FROM @link WHERE ChildDocumentId IS NOT NULL GROUP BY ParentDocumentId, ChildDocumentId) AS wanted
@@ -370,10 +383,10 @@ BEGIN
             SELECT r.[dmsjournal key] AS KeyValues, document.DocumentId, $body$ AS Body, (
                 SELECT COUNT(*) FROM (
                     SELECT both.DocumentId FROM (
-                        SELECT DISTINCT wanted.DocumentId FROM ($wanted$) AS wanted
+                        SELECT wanted.DocumentId, MAX(wanted.IsIdentity) AS IsIdentity FROM ($wanted$) AS wanted GROUP BY wanted.DocumentId
                         UNION ALL
-                        SELECT edge.ChildDocumentId FROM dms.ReferenceEdge AS edge WHERE edge.ParentDocumentId = document.DocumentId) AS both
-                    GROUP BY both.DocumentId HAVING COUNT(*) = 1) AS one) AS Differs
+                        SELECT edge.ChildDocumentId, CAST(edge.IsIdentityComponent AS int) FROM dms.ReferenceEdge AS edge WHERE edge.ParentDocumentId = document.DocumentId) AS both
+                    GROUP BY both.DocumentId, both.IsIdentity HAVING COUNT(*) = 1) AS one) AS Differs
             FROM (SELECT * FROM dms.tracked_$id$ AS r ORDER BY $ordered$ OFFSET @low ROWS FETCH NEXT @rows ROWS ONLY) AS r
             OUTER APPLY $find_r$ AS document) AS seen) AS told
     WHERE told.code IS NOT NULL

@@ -27,6 +27,12 @@ BEGIN
         EXEC sys.sp_executesql @before;
         EXEC dms.run_tracking @statement;
     END;
+    -- Which resources refer to which: the first writer of a reference would note it, and keep others waiting until its transaction ends.
+    INSERT INTO dms.ResourceDependency (ParentResourceKeyId, ChildResourceKeyId)
+    SELECT DISTINCT parent.ResourceKeyId, f.child_kind
+    FROM dms.tracked_references() AS f INNER JOIN dms.TrackedTable AS parent ON parent.TrackedTableId = f.parent_id
+    WHERE @tracked_id IN (f.parent_id, f.child_id) AND NOT EXISTS (
+        SELECT * FROM dms.ResourceDependency AS noted WHERE noted.ParentResourceKeyId = parent.ResourceKeyId AND noted.ChildResourceKeyId = f.child_kind);
     UPDATE t SET RelationId = @relation, TableName = dms.tracked_name(@relation), AllColumns = dms.tracked_definitions(@relation)
     FROM dms.TrackedTable AS t WHERE t.TrackedTableId = @tracked_id AND @relation IS NOT NULL;
 END;

@@ -24,7 +24,7 @@ BEGIN
         SET @message = CONCAT(N'resource ', @project, N' ', @resource, N' ', @version, N' is that of table ', @other, N' already. Give another resource.');
         THROW 50011, @message, 1;
     END;
-    SELECT @properties = CONCAT(N'[', STRING_AGG(CAST(CONCAT(N'"', STRING_ESCAPE(c.name, N'json'), N'"') AS nvarchar(max)), N',') WITHIN GROUP (ORDER BY ic.key_ordinal), N']')
+    SELECT @properties = CONCAT(N'{', STRING_AGG(CAST(CONCAT(N'"', c.column_id, N'":"', STRING_ESCAPE(c.name, N'json'), N'"') AS nvarchar(max)), N',') WITHIN GROUP (ORDER BY ic.key_ordinal), N'}')
     FROM sys.indexes AS i
     INNER JOIN sys.index_columns AS ic ON ic.object_id = i.object_id AND ic.index_id = i.index_id AND ic.key_ordinal > 0
     INNER JOIN sys.columns AS c ON c.object_id = ic.object_id AND c.column_id = ic.column_id

@@ -1,6 +1,6 @@
 -- sql/sqlserver/tables/TrackedTable.v1.sql: option tracking: the tables of others whose rows are documents (docs/dba/track.md).
 -- RelationId and TableName are as of the last generation; the table's own triggers tell which one it is (functions/tracked_relation.v1.sql).
--- Properties: what the key's columns are called in KeyValues, whatever they are called now. Lists are JSON.
+-- Properties: what the key's columns are called in KeyValues, by their numbers, whatever their names and places in the key are now. Lists are JSON.
 IF OBJECT_ID(N'dms.ResourceChange') IS NULL
     THROW 50006, N'option tracking needs revision 0006. Upgrade to it first.', 1;
 CREATE TABLE dms.TrackedTable (
