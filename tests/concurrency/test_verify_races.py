@@ -18,6 +18,8 @@ from dmsjournal.operate import verify
 from .races import CHILD, Race
 from .test_mix import WRITERS, Program, for_seconds
 
+WRITES_OF_A_RUN = 250
+
 
 @pytest.fixture
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -40,8 +42,14 @@ def under_load(race: Race, seconds: float, prune: bool = True) -> list[dj.Findin
         """On a busy machine a run takes seconds: the load lasts until the third."""
         return not found and (is_time_left() or runs < 3) and is_any_time_left()
 
+    def writes_on() -> bool:
+        """As `goes_on`. What is written during a run makes the next one longer: without a limit, ever longer on a busy machine."""
+        while goes_on() and sum(program.done["committed"] for program in programs) > WRITES_OF_A_RUN * (runs + 1):
+            time.sleep(0.01)
+        return goes_on()
+
     with ThreadPoolExecutor(WRITERS + 1) as threads:
-        writing = [threads.submit(program.run, goes_on) for program in programs]
+        writing = [threads.submit(program.run, writes_on) for program in programs]
         while goes_on():
             found += race.journal.verify().findings
             runs += 1
