@@ -13,7 +13,7 @@ test: $(READY)
 	$(BIN)/ruff format --check --quiet
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -n 3 --dist loadgroup # for two cores: half of the tests' time is spent waiting
+	$(BIN)/pytest -n 2 --dist loadgroup
 
 test-long: $(READY)
 	$(BIN)/pytest -m long
@@ -24,7 +24,7 @@ test-oldest: RESOLUTION := lowest-direct
 test-newest test-oldest: test-%: $(READY)
 	$(BIN)/uv venv --quiet --clear --python $(BIN)/python .venv-$*
 	$(BIN)/uv pip install --quiet --python .venv-$* --resolution $(RESOLUTION) --editable '.[dev]'
-	.venv-$*/bin/pytest -n 3 --dist loadgroup $(TESTS)
+	.venv-$*/bin/pytest -n 2 --dist loadgroup $(TESTS)
 
 demo: $(READY)
 	$(BIN)/dmsjournal demo
