@@ -78,9 +78,9 @@ def failure(doing: str, error: BaseException) -> JournalError:
             f"Spark could not finish {doing}: its Java process has ended",
             "look whether it was killed or was out of memory (spark.driver.memory), and run it again",
         )
+    if (told := _python_reason(_text(error))) is not None:  # no task that is written in Python asks the database
+        return stores.failure(f"Spark could not finish {doing}", told)
     reason = reason_of(error)
-    if _python_reason(_text(error)) is not None:  # no task that is written in Python asks the database
-        return stores.failure(f"Spark could not finish {doing}", reason)
     for pattern, remedy in _REFUSED:
         if re.search(pattern, reason):
             return DatabaseRefused(None, f"Spark could not finish {doing}: {reason}", remedy)

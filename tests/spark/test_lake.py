@@ -208,7 +208,7 @@ def test_a_task_that_cannot_write_tells_why(spark: SparkSession, history: str, s
 
 
 def no_spark() -> SparkSession:
-    raise AssertionError("Spark was started for what could be told before")
+    raise AssertionError("Spark was started, and the error does not need it")
 
 
 @pytest.mark.parametrize("at", ["s3a://none/changes", "s3a://none/a%20path"])

@@ -523,7 +523,7 @@ def test_a_renewal_takes_a_new_column_into_kept_bodies(journal: dj.Journal, sql:
 
 
 def test_two_references_of_a_row_that_change_places(journal: dj.Journal, sql: Sql, app: str) -> None:
-    """The reference that is part of the key is told from the other one, and `verify` looks at that too."""
+    """An edge says whether its reference is part of the key, after the change as well; `verify` compares that."""
     sql(f"CREATE TABLE {app}.a (id int NOT NULL PRIMARY KEY)")
     sql(f"CREATE TABLE {app}.b (x int NOT NULL PRIMARY KEY REFERENCES {app}.a, y int NULL REFERENCES {app}.a)")
     sql(f"INSERT INTO {app}.a (id) VALUES (1), (2)")

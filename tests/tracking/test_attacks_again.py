@@ -1,19 +1,14 @@
 """Attacks on tracking: waits of writers for each other, keys that are made anew, marks of references (acceptance 66, 72, 74)."""
 
 import time
-from collections.abc import Callable
-from typing import Any
 
-import psycopg
 import pytest
 
 import dmsjournal as dj
 
 from .helpers import Sql, fill, track
-from .test_open_writers import meanwhile
+from .test_open_writers import Connect, meanwhile
 from .test_traps import clean, documents, stamp
-
-Connect = Callable[..., psycopg.Connection[Any]]
 
 
 def until_a_session_waits(sql: Sql) -> None:
@@ -77,7 +72,7 @@ def test_a_writer_beside_untrack_is_no_victim_of_a_deadlock(tracked: str, sql: S
 
 @pytest.mark.acceptance("66")
 def test_two_references_of_a_row_that_change_places(tracked: str, sql: Sql) -> None:
-    """The reference that is part of the key is told from the other one, and `verify` looks at that too."""
+    """An edge says whether its reference is part of the key, after the change as well; `verify` compares that."""
     sql("CREATE SCHEMA app; CREATE TABLE app.a (id int PRIMARY KEY); INSERT INTO app.a VALUES (1), (2)")
     sql("CREATE TABLE app.b (x int PRIMARY KEY REFERENCES app.a, y int REFERENCES app.a); INSERT INTO app.b VALUES (1, 2)")
     track(sql, "a", "b")

@@ -2,8 +2,7 @@
 -- columns that changed since, a table that is gone, or that track would refuse by now, a fill that has not come to its end. Reads the catalog alone, with the installing role's rights.
 CREATE FUNCTION dms.check_tracking() RETURNS TABLE (code text, table_name text, name text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET quote_all_identifiers = off SET row_security = off SET jit = off AS $$
-    SELECT 'tracking-altered', t.TableName, format('%s %s%s %s', o.kind, o.name, CASE WHEN o.kind = 'trigger' THEN ' on ' || o.relation::regclass ELSE '' END,
-                                                  s.state)
+    SELECT 'tracking-altered', t.TableName, format('%s %s%s %s', o.kind, o.name, CASE WHEN o.kind = 'trigger' THEN ' on ' || o.relation::regclass ELSE '' END, s.state)
     FROM dms.TrackedTable AS t CROSS JOIN LATERAL dms.tracking_of(t.TrackedTableId) AS o
     CROSS JOIN LATERAL (SELECT dms.tracked_state(o.kind, o.name, o.relation, o.type, o.source) AS state OFFSET 0) AS s
     WHERE s.state <> 'ok'

@@ -1,12 +1,12 @@
--- sql/postgres/functions/tracked_references.v1.sql: the foreign keys between tracked tables, or those of one of them alone, each once: from a tracked table
--- (parent) to a tracked table (child), also one to a part of it. `matches` is SQL that compares the child's columns (s) with the parent's (r), under the child's collation.
+-- sql/postgres/functions/tracked_references.v1.sql: the foreign keys from or to a tracked table, where both tables are tracked, each once: from one
+-- (parent) to one (child), also one to a part of it. `matches` is SQL that compares the child's columns (s) with the parent's (r), under the child's collation.
 -- is_late: the referred row may come after the row that refers to it, since the constraint is deferrable, not valid or not enforced.
-CREATE FUNCTION dms.tracked_references(tracked_id smallint DEFAULT NULL::smallint)
+CREATE FUNCTION dms.tracked_references(tracked_id smallint)
 RETURNS TABLE (constraint_id oid, name name, parent_id smallint, child_id smallint, parent_columns name[], child_columns name[], matches text,
                is_late boolean, is_identity boolean)
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     WITH tracked AS MATERIALIZED (
-        SELECT t.TrackedTableId AS id, dms.tracked_relation(t.TrackedTableId) AS relation, t.KeyName AS key_name FROM dms.TrackedTable AS t
+        SELECT t.TrackedTableId AS id, dms.tracked_relation(t.TrackedTableId) AS relation FROM dms.TrackedTable AS t
     )
     SELECT con.oid, con.conname, parent.id, child.id,
            ARRAY(SELECT a.attname FROM unnest(con.conkey) WITH ORDINALITY AS k (number, ordinality)
@@ -28,12 +28,11 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
             CROSS JOIN LATERAL (SELECT y.oid = target.atttypid OR y.typtype = 'p' AS same FROM pg_type AS y WHERE y.oid = o.oprleft) AS is_left
             CROSS JOIN LATERAL (SELECT y.oid = source.atttypid OR y.typtype = 'p' AS same FROM pg_type AS y WHERE y.oid = o.oprright) AS is_right),
            con.condeferrable OR NOT con.convalidated OR to_jsonb(con) ->> 'conenforced' = 'false',  -- the last from 18 on
-           EXISTS (SELECT FROM pg_constraint AS key WHERE key.conrelid = con.conrelid AND con.conkey <@ key.conkey
-                     AND CASE WHEN parent.key_name IS NULL THEN key.contype = 'p' ELSE key.conname = parent.key_name AND key.contype IN ('p', 'u') END)
+           con.conkey <@ ARRAY(SELECT key.attnum FROM dms.tracked_key(parent.id) AS key)
     FROM tracked AS parent
     JOIN pg_constraint AS con ON con.conrelid = parent.relation AND con.contype = 'f' AND con.conparentid = 0
     JOIN tracked AS child ON child.relation = coalesce(pg_partition_root(con.confrelid)::oid, con.confrelid)
-    WHERE tracked_id IS NULL OR tracked_id IN (parent.id, child.id)
+    WHERE tracked_id IN (parent.id, child.id)
     ORDER BY parent.id, con.conname
 $$;
 REVOKE EXECUTE ON FUNCTION dms.tracked_references(smallint) FROM PUBLIC;

@@ -8,9 +8,9 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET q
            ARRAY(SELECT DISTINCT w.name FROM (
                      SELECT k.name FROM dms.tracked_key(t.TrackedTableId) AS k
                      UNION ALL SELECT unnest(t.ShownColumns)
-                     UNION ALL SELECT unnest(f.child_columns) FROM dms.tracked_references() AS f WHERE f.child_id = t.TrackedTableId) AS w ORDER BY 1),
+                     UNION ALL SELECT unnest(f.child_columns) FROM dms.tracked_references(t.TrackedTableId) AS f WHERE f.child_id = t.TrackedTableId) AS w ORDER BY 1),
            t.WatchedColumns, t.KeepsBodies,
-           ARRAY(SELECT DISTINCT o.TableName FROM dms.tracked_references() AS f JOIN dms.TrackedTable AS o ON o.TrackedTableId = f.child_id
+           ARRAY(SELECT DISTINCT o.TableName FROM dms.tracked_references(t.TrackedTableId) AS f JOIN dms.TrackedTable AS o ON o.TrackedTableId = f.child_id
                  WHERE f.parent_id = t.TrackedTableId ORDER BY 1),
            coalesce((SELECT sum(CASE WHEN l.reltuples >= 0 THEN l.reltuples ELSE round(pg_relation_size(l.oid) / width.bytes) END)  -- not analysed yet: by its size, as the planner does
             FROM pg_class AS l
