@@ -6,7 +6,7 @@ it asks the engine. To add an engine, write a module with these members, put it 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 
@@ -84,6 +84,16 @@ class Engine(Protocol):
 
     def arrow_source(self, pool: sa.Engine) -> AbstractContextManager[Callable[[sa.TextClause, Mapping[str, object]], pa.Table]]:
         """A function that runs a statement and gives its rows as a pyarrow.Table. Raises UnsupportedCapability."""
+
+    @property
+    def HAS_COPY(self) -> bool:
+        """Whether the rows of a query can be had as one stream of text: `copying`."""
+
+    def copying(self, url: sa.URL, begin: str) -> AbstractContextManager[Callable[[str], Iterator[bytes]]]:
+        """A function that gives the rows of a COPY, some whole ones at a time, in a transaction that begins with `begin`.
+
+        Raises SQLAlchemy's errors, whatever the driver raised. Only where HAS_COPY.
+        """
 
     def jdbc_options(self, url: sa.URL) -> dict[str, str]:
         """How Spark's JDBC source reaches the database. Raises UnsupportedCapability for a setting without a word in JDBC."""

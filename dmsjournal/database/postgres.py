@@ -8,7 +8,7 @@ import os
 import re
 import socket
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
@@ -46,9 +46,12 @@ DRIVER_PACKAGES = ("psycopg",)
 LOGIN_SECONDS = 10  # for each address, where neither the URL nor PGCONNECT_TIMEOUT says
 _CANCEL_SECONDS = 0.5
 
+_COPIED = 4 * 2**20  # bytes that a COPY gives at a time, about
+
 LARGEST_BATCH = 50_000  # rows that a prune or an adoption takes in one transaction, at most
 
 ENDS_FAILED_TRANSACTIONS = False
+HAS_COPY = True
 HAS_ONE_SNAPSHOT_FOR_ALL = True
 SPLITS_PARTITIONS = True
 TRANSACTION = ("BEGIN;", "COMMIT;")
@@ -158,6 +161,37 @@ def arrow_source(pool: sa.Engine) -> Iterator[Callable[[sa.TextClause, Mapping[s
         if error.sqlstate in _RETRY or (error.sqlstate or "08").startswith("08"):
             raise Unavailable(_line(str(error))) from error
         raise DatabaseRefused(error.sqlstate, _line(str(error)), "see the cause") from error
+
+
+@contextmanager
+def copying(url: sa.URL, begin: str) -> Iterator[Callable[[str], Iterator[bytes]]]:
+    """See Engine.copying."""
+    from psycopg import Error
+
+    engine = engine_for(url, None, PoolBounds())
+
+    def copied(statement: str) -> Iterator[bytes]:
+        held: list[bytes] = []
+        size = 0
+        with raw.cursor() as cursor, cursor.copy(statement.encode()) as rows:
+            for row in rows:  # the server sends each one by itself
+                held.append(row)
+                size += len(row)
+                if size >= _COPIED:
+                    yield b"".join(held)
+                    held, size = [], 0
+        if held:
+            yield b"".join(held)
+
+    try:
+        with closing(engine.raw_connection()) as connection:
+            raw: Any = connection.dbapi_connection
+            raw.execute(begin.encode())
+            yield copied
+    except Error as error:
+        raise exc.DBAPIError.instance(None, None, error, Error) from error
+    finally:
+        engine.dispose()
 
 
 COMPARES_TWINS = True  # of tables: another role's function or type may have the name of one of the server's

@@ -43,6 +43,7 @@ DRIVER_PACKAGES = ("pyodbc", "mssql_python")
 LARGEST_BATCH = 2_000  # of a prune or an adoption: with a row a page, below the 5,000 locks on an index that lock the table
 
 ENDS_FAILED_TRANSACTIONS = True
+HAS_COPY = False
 HAS_ONE_SNAPSHOT_FOR_ALL = False
 SPLITS_PARTITIONS = False
 TRANSACTION = ("BEGIN TRANSACTION;", "COMMIT;\nGO")
@@ -211,6 +212,11 @@ def arrow_source(pool: sa.Engine) -> Iterator[Callable[[sa.TextClause, Mapping[s
 
     with pool.connect() as connection:
         yield rows_of
+
+
+def copying(url: sa.URL, begin: str) -> AbstractContextManager[Callable[[str], Iterator[bytes]]]:
+    """See Engine.copying. SQL Server copies rows in only."""
+    raise UnsupportedCapability("rows as one stream of text on SQL Server", "read them over JDBC")
 
 
 def _with_odbc_driver(url: sa.URL) -> sa.URL:

@@ -29,8 +29,10 @@ from dmsjournal.operate.tracking import OPTION
 from dmsjournal.read import plan as planner
 from dmsjournal.read.pages import refuse_expired
 from dmsjournal.read.plan import DocumentRange, Piece, Plan, SnapshotPlan
+from dmsjournal.read.stream import DELETE, KEY_CHANGE, UPSERT
 from dmsjournal.spark import sizes
-from dmsjournal.spark.jdbc import jdbc_options
+from dmsjournal.spark.copies import Connection, Copy, copy_of
+from dmsjournal.spark.jdbc import jdbc_options, resolved
 
 _CHANGE = ("resource_key_id", "change_version", "document_id", "document_uuid", "key_values", "committed_at")
 _KEY_CHANGE = (
@@ -51,6 +53,15 @@ _Sessions = Callable[[], AbstractContextManager[Session]]
 
 
 @dataclass(frozen=True)
+class _Source:
+    """A query by name, and which of its rows each task reads."""
+
+    name: str
+    text: str
+    conditions: Sequence[_Condition]
+
+
+@dataclass(frozen=True)
 class Reading:
     """What `read` gives: its plan, and DataFrames of one moment, to be used inside its block. A frame's rows are in no order.
 
@@ -63,6 +74,8 @@ class Reading:
     horizon: int
     _spark: SparkSession
     _options: dict[str, str] = field(repr=False)
+    _url: sa.URL = field(repr=False)
+    _begin: str | None  # what takes a task's transaction to the moment
     _engine: Engine
     _sessions: _Sessions
     _rows_per_part: int
@@ -82,14 +95,7 @@ class Reading:
         return self._changes([], body=body, derived=derived)
 
     def _changes(self, more: Sequence[str], *, body: bool = False, derived: bool = False) -> DataFrame:
-        self._refuse_expired("DocumentChangeEvent", "IdentityChangeEvent")
-        name = "changes" if isinstance(self.plan, Plan) else "documents"
-        text = _source(self._engine, name)
-        if body and self._has_tracking:
-            ids = sorted(self.plan.resources.values())
-            with self._session() as session:
-                text = session.execute("spark/tracked_source", resource_key_ids=ids, source=text).scalar_one()
-        frame = self._frame(name, text, self._conditions(), body_bytes=self._body_bytes if body else 0)
+        frame = self._frame(self._source_of_changes(body), body_bytes=self._body_bytes if body else 0)
         columns: list[Column] = [F.col(name) for name in (*_CHANGE, *(["body"] if body else []), *more)]
         if derived:
             columns += [_etag(F.col("stamps")).alias("etag"), F.col("last_modified")]
@@ -104,9 +110,7 @@ class Reading:
         return self._deletes([])
 
     def _deletes(self, more: Sequence[str]) -> DataFrame:
-        self._refuse_expired("DocumentDeleteEvent")
-        frame = self._frame("deletes", _source(self._engine, "deletes"), self._parts_of("spark/plan_deletes"))
-        return frame.select(*_CHANGE, *more)
+        return self._frame(self._source_of_deletes()).select(*_CHANGE, *more)
 
     def key_changes(self) -> DataFrame:
         """The documents whose key values differ between the ends of the window, each at its last key change in it.
@@ -117,10 +121,7 @@ class Reading:
         return self._key_changes([])
 
     def _key_changes(self, more: Sequence[str]) -> DataFrame:
-        self._refuse_expired("KeyChangeEvent")
-        window = {"min_version": self.plan.first, "max_version": self.plan.last}
-        text = _source(self._engine, "key_changes", **window)
-        return self._frame("key_changes", text, self._parts_of("spark/plan_key_changes")).select(*_KEY_CHANGE, *more)
+        return self._frame(self._source_of_key_changes()).select(*_KEY_CHANGE, *more)
 
     def rows(self, *, body: bool = False) -> DataFrame:
         """The changes, deletes and key changes of the window in one frame, with the columns of the data source "dmsjournal".
@@ -137,6 +138,51 @@ class Reading:
             frames.append(_of_source(self._key_changes(["resource"]), "key_change", wanted))
         return reduce(DataFrame.unionByName, frames)
 
+    @property
+    def connection(self) -> Connection | None:
+        """How tasks read `copies`; None where the database has no COPY."""
+        return Connection(self._engine.NAME, self._url, self._begin) if self._engine.HAS_COPY and self._begin is not None else None
+
+    def copies(self, *, body: bool, derived: bool) -> list[list[Copy]]:
+        """What is in `changes`, and in `deletes` and `key_changes` where there is a window, as statements: one task's in each list.
+
+        Only where there is a `connection`. As frames have it, but with `stamps` in the place of an etag (derived.etag). Raises
+        CheckpointExpired.
+        """
+        wanted = (*_CHANGE, *["body"] * body, *["stamps", "last_modified"] * derived)
+        changes = self._copied(UPSERT, self._source_of_changes(body), wanted)
+        if isinstance(self.plan, SnapshotPlan):
+            return [[copy] for copy in changes]
+        others = self._copied(DELETE, self._source_of_deletes(), _CHANGE)
+        others += self._copied(KEY_CHANGE, self._source_of_key_changes(), _KEY_CHANGE)
+        tasks = [[copy] for copy in changes] if len(self.plan.parts) > 1 else [changes]
+        for number, copy in enumerate(others):  # few, as a rule: a task of their own would make small files
+            tasks[number % len(tasks)].append(copy)
+        return tasks
+
+    def _copied(self, kind: str, source: _Source, columns: Sequence[str]) -> list[Copy]:
+        return [copy_of(self._engine, kind, columns, source.name, source.text, each) for each in source.conditions]
+
+    def _source_of_changes(self, body: bool) -> _Source:
+        self._refuse_expired("DocumentChangeEvent", "IdentityChangeEvent")
+        name = "changes" if isinstance(self.plan, Plan) else "documents"
+        text = _source(self._engine, name)
+        if body and self._has_tracking:
+            ids = sorted(self.plan.resources.values())
+            with self._session() as session:
+                text = session.execute("spark/tracked_source", resource_key_ids=ids, source=text).scalar_one()
+        return _Source(name, text, self._conditions())
+
+    def _source_of_deletes(self) -> _Source:
+        self._refuse_expired("DocumentDeleteEvent")
+        return _Source("deletes", _source(self._engine, "deletes"), self._parts_of("spark/plan_deletes"))
+
+    def _source_of_key_changes(self) -> _Source:
+        self._refuse_expired("KeyChangeEvent")
+        window = {"min_version": self.plan.first, "max_version": self.plan.last}
+        text = _source(self._engine, "key_changes", **window)
+        return _Source("key_changes", text, self._parts_of("spark/plan_key_changes"))
+
     def since(self, version: int) -> DataFrame:
         """The documents that changed or were deleted after a version, each once, whether or not at or below the horizon.
 
@@ -145,9 +191,8 @@ class Reading:
         """
         self._refuse_expired("DocumentChangeEvent", "IdentityChangeEvent", "DocumentDeleteEvent")
         later = [_version > version]
-        found = [
-            self._frame(source, _source(self._engine, source), later).select("document_id") for source in ("changes", "deletes")
-        ]
+        sources = [_Source(name, _source(self._engine, name), later) for name in ("changes", "deletes")]
+        found = [self._frame(source).select("document_id") for source in sources]
         return found[0].union(found[1]).distinct()
 
     def resource(self) -> Column:
@@ -222,14 +267,14 @@ class Reading:
         with self._session() as session:
             return sizes.body_bytes(session)
 
-    def _frame(self, source: str, text: str, conditions: Sequence[_Condition], *, body_bytes: int = 0) -> DataFrame:
+    def _frame(self, source: _Source, *, body_bytes: int = 0) -> DataFrame:
         options = self._options | {"fetchsize": str(sizes.fetch_size(sizes.ROW + body_bytes))}
         nothing = sa.literal_column("1") == 0
-        predicates = [self._engine.literal(condition) for condition in conditions or [nothing]]
+        predicates = [self._engine.literal(condition) for condition in source.conditions or [nothing]]
         try:
             return self._spark.read.jdbc(
                 options.pop("url"),
-                f"({text}) AS {source}",
+                f"({source.text}) AS {source.name}",
                 # closed at both ends: Spark's own partitionColumn leaves the outer partitions open
                 predicates=predicates,
                 properties=options,
@@ -270,7 +315,8 @@ def read(
     if full and window is not None:
         raise InvalidRequest("window", window, "resources in full have none: go on with one from `horizon` + 1")
     with connect(url) as journal:
-        options = jdbc_options(url, journal)
+        address = resolved(url, journal)
+        options = jdbc_options(address)
         row_bytes = sizes.ROW
         if body:
             with journal.database.session() as session:
@@ -290,7 +336,7 @@ def read(
             size = events_per_part or planner.EVENTS_PER_PART
             journal.database.look_for(OPTION)
             has_tracking = OPTION in journal.database.options
-            reading = Reading(plan, plan.horizon, spark, options, engine, sessions, size, row_bytes, has_tracking)
+            reading = Reading(plan, plan.horizon, spark, options, address, begin, engine, sessions, size, row_bytes, has_tracking)
             yield reading
             reading.refuse_expired()
 

@@ -12,15 +12,13 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import reduce
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 from uuid import uuid4
 
+import pyarrow as pa
 import sqlalchemy as sa
-from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as F
-from pyspark.sql.types import DataType, StringType, TimestampType
+from pyspark.sql import SparkSession
 
 from dmsjournal.errors import CheckpointExpired, HistoryDiverged, InvalidRequest, Unavailable, UnsupportedCapability
 from dmsjournal.journal import Journal, connect
@@ -29,13 +27,16 @@ from dmsjournal.model.windows import MAX_VERSION, Window, checked_size
 from dmsjournal.operate.held_back import HeldBack, held_back_if_allowed
 from dmsjournal.read import plan as planner
 from dmsjournal.read.plan import Plan, SnapshotPlan
-from dmsjournal.read.stream import DELETE, KEY_CHANGE, UPSERT
-from dmsjournal.spark import bodies, body_columns, parquet, sizes
+from dmsjournal.read.stream import DELETE, KEY_CHANGE, KINDS, UPSERT
+from dmsjournal.spark import bodies, body_columns, copied_files, parquet, sizes
+from dmsjournal.spark.balance import compact, is_shuffled
 from dmsjournal.spark.choices import begun_otherwise
 from dmsjournal.spark.counts import counted
 from dmsjournal.spark.dataframes import Reading, read
-from dmsjournal.spark.folders import folder_of
+from dmsjournal.spark.folders import LocalFolder, folder_of, resource_folder
 from dmsjournal.spark.jobs import Progress, watched
+from dmsjournal.spark.lake_files import FileWriter
+from dmsjournal.spark.layout import Constant, Layout
 from dmsjournal.spark.manifests import Counts, Manifest, OutputSettings
 from dmsjournal.spark.runs import Output, Run
 from dmsjournal.util.files import locked
@@ -207,15 +208,21 @@ def _write(
         if reading.plan.last < work.first:
             return None
         logger.info("the plan: %s", described(reading.plan))
-        rows = _rows(reading, settings)
-        by = "resource" if settings.partition else None
-        with body_columns.prepared(rows, settings.form if settings.body else None) as found:
-            rows = found.rows
+        layout, by = layout_of(reading, settings), "resource" if settings.partition else None
+
+        def begin() -> None:
             if kept.settings() is None:
                 kept.begin(settings)
-            parquet.write(folder, compact(reading, rows, by, file_size), by_resource=settings.partition, size=file_size)
+
+        if settings.form == bodies.VARIANT or not _is_copied(spark, reading, by, file_size):
+            with body_columns.prepared(layout.rows(reading), settings.form if settings.body else None) as found:
+                begin()
+                parquet.write(folder, compact(reading, found.rows, by, file_size), by_resource=settings.partition, size=file_size)
+        else:
+            begin()
+            _copy(spark, reading, layout, folder, by, file_size)
     resources = frozenset(str(resource) for resource in reading.plan.resources)
-    schema = {field.name: field.dataType.simpleString() for field in rows.schema}
+    schema = layout.ddl | ({"body": "variant"} if settings.body and settings.form == bodies.VARIANT else {})
     return _Written(folder, reading.plan.last, reading.horizon, resources, schema)
 
 
@@ -367,46 +374,34 @@ def expected(url: str | sa.URL, plan: Plan | SnapshotPlan) -> Counts:
         )
 
 
-def compact(reading: Reading, rows: DataFrame, by: str | None, size: int) -> DataFrame:
-    """The rows in as few tasks as write them in few files: one where they are few, else about one for each file.
-
-    Where the parts are large enough for files of a sixteenth of the `size`, in bytes, their tasks write them: a shuffle costs a
-    third of an extract's time.
+def _is_copied(spark: SparkSession, reading: Reading, by: str | None, size: int) -> bool:
+    """Whether tasks copy their rows into files. Only on this machine: elsewhere executors may lack Python, and one that was thought
+    dead could add a file to a run that is visible.
     """
-    parts = len(reading.plan.parts)
-    if parts <= 1:
-        return rows.coalesce(1)
-    files = parts * (len(reading.plan.resources) if by else 1)
-    events = reading.plan.events if isinstance(reading.plan, Plan) else reading.plan.documents
-    if events * reading.row_bytes >= files * size // 16:
-        return rows
-    return rows.hint("rebalance", F.col(by)) if by else rows.hint("rebalance")
+    context: Any = spark.sparkContext
+    return reading.connection is not None and context._jsc.sc().isLocal() and not is_shuffled(reading, by, size)
 
 
-def _rows(reading: Reading, settings: OutputSettings) -> DataFrame:
-    """All rows of a run, with the columns of its Parquet files, of which `resource` may be the folders' name."""
-    wanted = ["body"] * settings.body + ["etag", "last_modified"] * settings.etag
-    changes = reading.changes(body=settings.body, derived=settings.etag)
-    frames = [_typed(reading, changes, "upsert", "key_values", wanted)]
-    if isinstance(reading.plan, Plan):  # what is read in full has neither
-        frames.append(_typed(reading, reading.deletes(), "delete", "key_values", wanted))
-        frames.append(_typed(reading, reading.key_changes(), "key_change", "new_key_values", wanted))
-    return reduce(DataFrame.unionByName, frames)
+def _copy(spark: SparkSession, reading: Reading, layout: Layout, folder: Path, by: str | None, size: int) -> None:
+    """As parquet.write has them, files of the same names, columns and codec."""
+    folders = resource_folder if by else None
+    writer = FileWriter(LocalFolder(folder), layout.schema, by, None, size, folders, codec="snappy")
+    told = {file.path for file in copied_files.write(spark, reading, layout, writer)}
+    for file in folder.rglob("*.parquet"):
+        if file.relative_to(folder).as_posix() not in told:  # of a task that was ended and tried again
+            file.unlink()
 
 
-def _typed(reading: Reading, frame: DataFrame, change_type: str, key_values: str, wanted: list[str]) -> DataFrame:
-    def or_null(name: str, kind: DataType) -> Column:
-        return F.col(name) if name in frame.columns else F.lit(None).cast(kind).alias(name)
-
-    return frame.select(
-        F.lit(change_type).alias("_change_type"),
-        F.col("change_version").alias("_commit_version"),
-        F.col("committed_at").alias("_commit_timestamp"),
-        "resource_key_id",
-        "document_id",
-        "document_uuid",
-        F.col(key_values).alias("key_values"),
-        or_null("old_key_values", StringType()),
-        *(or_null(name, TimestampType() if name == "last_modified" else StringType()) for name in wanted),
-        reading.resource().alias("resource"),
-    )
+def layout_of(reading: Reading, settings: OutputSettings) -> Layout:
+    """The columns of a run's Parquet files, of which `resource` may be the folders' name. Bodies are text."""
+    time = pa.timestamp("us", tz="UTC")
+    columns = [("_change_type", pa.string()), ("_commit_version", pa.int64()), ("_commit_timestamp", time)]
+    columns += [("resource_key_id", pa.int16()), ("document_id", pa.int64()), ("document_uuid", pa.string())]
+    columns += [("key_values", pa.string()), ("old_key_values", pa.string())]
+    columns += [("body", pa.string())] * settings.body
+    columns += [("etag", pa.string()), ("last_modified", time)] * settings.etag
+    read_as = {"_commit_version": "change_version", "_commit_timestamp": "committed_at"}
+    sources: dict[str, dict[str, str | Constant]] = {kind: {"_change_type": Constant(kind)} | read_as for kind in KINDS}
+    sources[KEY_CHANGE]["key_values"] = "new_key_values"
+    names = {number: resource for resource, number in reading.plan.resources.items()}
+    return Layout(pa.schema([*columns, ("resource", pa.string())]), sources, names, settings.body, settings.etag)

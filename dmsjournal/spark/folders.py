@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlparse
+
+import pyarrow.fs
 
 from dmsjournal.errors import InvalidRequest, UnsupportedCapability
 from dmsjournal.util.files import URL
@@ -34,3 +38,26 @@ def folder_of(parameter: str, path: str | os.PathLike[str]) -> Path:
 def in_spark(path: Path) -> str:
     """A path as Spark takes it, whose default file system may be another. It knows no %20, so this is no URI."""
     return f"file://{path}"
+
+
+@dataclass(frozen=True)
+class LocalFolder:
+    """A folder of this machine, as a place of files that tasks write: see lake_files.Place."""
+
+    folder: Path
+
+    def make_folder(self) -> None:
+        """Makes it. Raises OSError."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+
+    def files(self) -> pyarrow.fs.FileSystem:
+        """Its files, by paths that are relative to it."""
+        return pyarrow.fs.SubTreeFileSystem(str(self.folder), pyarrow.fs.LocalFileSystem())
+
+
+_ESCAPED = re.compile(r"[\x01-\x1f\"#%'*/:=?\\\x7f{\[\]^]")
+
+
+def resource_folder(name: str) -> str:
+    """The folder of a resource in a run, as Spark names one of partitions."""
+    return "resource=" + _ESCAPED.sub(lambda found: f"%{ord(found[0]):02X}", name)

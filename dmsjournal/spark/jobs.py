@@ -31,6 +31,13 @@ _PERIOD = 0.5  # seconds between two looks
 _GROUP = ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel")  # what a thread's group of jobs is
 
 
+class DatabaseFailed(Exception):
+    """What the database, or the way to it, says to a task that is written in Python."""
+
+
+_DATABASE = f"{DatabaseFailed.__module__}.{DatabaseFailed.__name__}"  # what a traceback calls it
+
+
 @contextmanager
 def watched(spark: SparkSession, doing: str, progress: Progress | None = None) -> Iterator[None]:
     """Within it, Spark's jobs are told of to `progress`, are cancelled if an error leaves it, and fail with Unavailable."""
@@ -78,8 +85,9 @@ def failure(doing: str, error: BaseException) -> JournalError:
             f"Spark could not finish {doing}: its Java process has ended",
             "look whether it was killed or was out of memory (spark.driver.memory), and run it again",
         )
-    if (told := _python_reason(_text(error))) is not None:  # no task that is written in Python asks the database
-        return stores.failure(f"Spark could not finish {doing}", told)
+    raised = _raised_in_python(_text(error))
+    if raised is not None and not raised.startswith(_DATABASE):
+        return stores.failure(f"Spark could not finish {doing}", _shortened(raised))
     reason = reason_of(error)
     for pattern, remedy in _REFUSED:
         if re.search(pattern, reason):
@@ -95,8 +103,8 @@ def is_java_gone(error: BaseException) -> bool:
 def reason_of(error: BaseException) -> str:
     """The first line of the last cause: the layers above it say that a job, a stage and a task failed."""
     text = _text(error)
-    if (told := _python_reason(text)) is not None:
-        return told
+    if (raised := _raised_in_python(text)) is not None:
+        return _shortened(raised)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     causes = [found[1] for line in lines if (found := _CAUSE.search(line))]
     return _shortened(causes[-1] if causes else lines[0] if lines else type(error).__name__)
@@ -113,15 +121,15 @@ def _text(error: BaseException) -> str:
     return str(error)
 
 
-def _python_reason(text: str) -> str | None:
-    """What the traceback in an error says of a task that is written in Python, such as one that writes into a lake."""
+def _raised_in_python(text: str) -> str | None:
+    """What the traceback in an error ends with, of a task that is written in Python: the class, and what it says, in one line."""
     _, has_traceback, below = text.rpartition("Traceback (most recent call last):\n")
     if not has_traceback:
         return None
     raised = dropwhile(lambda line: line.startswith((" ", "\t")), below.splitlines())  # the lines of code
     told = takewhile(lambda line: line.strip() and not line.lstrip().startswith(("SQLSTATE:", "at ")), raised)
-    return _shortened(stores.one_line("\n".join(told)))
+    return stores.one_line("\n".join(told))
 
 
 def _shortened(told: str) -> str:
-    return re.sub(r"^[\w.$]+(?:Exception|Error): ", "", told).strip()[:500]
+    return re.sub(r"^[\w.$]+(?:Exception|Error|Failed): ", "", told).strip()[:500]

@@ -14,8 +14,7 @@ from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 import sqlalchemy as sa
-from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import SparkSession
 
 from dmsjournal.errors import CheckpointExpired, InvalidRequest, Unavailable
 from dmsjournal.journal import Journal, connect
@@ -23,7 +22,10 @@ from dmsjournal.model.resources import ResourceKey
 from dmsjournal.model.windows import Window
 from dmsjournal.operate.held_back import HeldBack, held_back_if_allowed
 from dmsjournal.read.plan import Plan, SnapshotPlan
-from dmsjournal.spark import bodies, body_columns, body_types, lake_files
+from dmsjournal.read.stream import DELETE as DELETED
+from dmsjournal.read.stream import KEY_CHANGE, UPSERT
+from dmsjournal.spark import bodies, body_columns, body_types, copied_files, lake_files
+from dmsjournal.spark.balance import compact, is_shuffled
 from dmsjournal.spark.choices import begun_otherwise
 from dmsjournal.spark.dataframes import Reading, read
 from dmsjournal.spark.extract import (
@@ -32,7 +34,6 @@ from dmsjournal.spark.extract import (
     ExtractRequest,
     Work,
     check_sizes,
-    compact,
     planned,
     previewed,
     with_remedy,
@@ -40,7 +41,9 @@ from dmsjournal.spark.extract import (
 from dmsjournal.spark.jobs import Progress, watched
 from dmsjournal.spark.lake_files import DataFile
 from dmsjournal.spark.lake_tables import ChangeTable, LakeSettings, LakeState, change_table
+from dmsjournal.spark.layout import Constant, Layout
 from dmsjournal.spark.manifests import Counts
+from dmsjournal.spark.stores import Store
 from dmsjournal.util.version import VERSION
 
 # _change_type as Delta's change data feed has it.
@@ -114,21 +117,7 @@ def extract_to_lake(
         ):
             if reading.plan.last < work.first:  # newest has seemed to fall for a moment
                 return nothing_to_do(db, state)
-            by = "resource" if settings.partition else None
-            with body_columns.prepared(rows_of(reading, settings), settings.body, settings.fields) as found:
-                settings = replace(settings, fields=found.fields)
-                schema = schema_of(settings)
-                place = table.place(schema, settings)
-                files = lake_files.write(
-                    compact(reading, found.rows, by, file_size),
-                    place.store,
-                    schema,
-                    by=by,
-                    kind="_change_type",
-                    size=file_size,
-                    folders=place.folders,
-                    convert=found.convert,
-                )
+            settings, schema, store, files = _write(spark, reading, table, settings, file_size)
         try:
             counts = counted(files)
             if strange := counts.keys() - {str(resource) for resource in reading.plan.resources}:
@@ -147,11 +136,39 @@ def extract_to_lake(
                 "rows": {name: {kind: getattr(each, kind) for kind in Counts.__struct_fields__} for name, each in counts.items()},
             }
         except BaseException:
-            lake_files.remove(place.store, files)
+            lake_files.remove(store, files)
             raise
         commit = table.commit(files, schema, reached, told)  # files that may be in the table are not removed any more
     rows = Counts(*(sum(getattr(each, kind) for each in counts.values()) for kind in Counts.__struct_fields__))
     return Committed(reached.version, work.first, commit, True, rows, len(files), sum(file.size for file in files))
+
+
+def _write(
+    spark: SparkSession, reading: Reading, table: ChangeTable, settings: LakeSettings, size: int
+) -> tuple[LakeSettings, pa.Schema, Store, list[DataFile]]:
+    """Writes the files of a window; with what its bodies made of the settings, the files' columns, and where they are."""
+    layout, by = layout_of(reading, settings), "resource" if settings.partition else None
+    if settings.body in (None, bodies.JSON) and reading.connection is not None and not is_shuffled(reading, by, size):
+        schema = layout.schema
+        place = table.place(schema, settings)
+        keeps = place.folders is not None
+        writer = lake_files.FileWriter(place.store, schema, by, "_change_type", size, place.folders, keeps=keeps)
+        return settings, schema, place.store, copied_files.write(spark, reading, layout, writer)
+    with body_columns.prepared(layout.rows(reading), settings.body, settings.fields) as found:
+        settings = replace(settings, fields=found.fields)
+        schema = schema_of(settings)
+        place = table.place(schema, settings)
+        files = lake_files.write(
+            compact(reading, found.rows, by, size),
+            place.store,
+            schema,
+            by=by,
+            kind="_change_type",
+            size=size,
+            folders=place.folders,
+            convert=found.convert,
+        )
+        return settings, schema, place.store, files
 
 
 def preview_of_lake(
@@ -273,45 +290,17 @@ def schema_of(settings: LakeSettings) -> pa.Schema:
     return pa.schema(columns)
 
 
-def rows_of(reading: Reading, settings: LakeSettings) -> DataFrame:
-    """All rows of a window in one frame: they are written in one go. Bodies are text."""
-    settings = settings if settings.body is None else replace(settings, body=bodies.JSON)
-    changes = reading.changes(body=settings.body is not None, derived=settings.etag)
-    if not isinstance(reading.plan, Plan):  # what is read in full has neither deletes nor key changes
-        return _typed(reading, changes, INSERT, settings, {"key_values": "key_values"})
-    frames = [
-        _typed(reading, changes, UPDATED, settings, {"key_values": "key_values"}),
-        _typed(reading, reading.deletes(), DELETE, settings, {"key_values": "key_values"}),
-        _typed(
-            reading,
-            reading.key_changes(),
-            KEY_BEFORE,
-            settings,
-            {"key_values": "old_key_values", "new_key_values": "new_key_values"},
-        ),
-    ]
-    return frames[0].unionByName(frames[1]).unionByName(frames[2])
-
-
-def _typed(reading: Reading, frame: DataFrame, change_type: str, settings: LakeSettings, keys: Mapping[str, str]) -> DataFrame:
-    given: dict[str, Column] = {
-        "_change_type": F.lit(change_type),
-        "_commit_version": F.col("change_version"),
-        "_commit_timestamp": F.col("committed_at"),
-        "_window": F.lit(reading.plan.last).cast("bigint"),
-        "project": reading.project(),
-        "resource": reading.resource(),
-    } | {name: F.col(source) for name, source in keys.items()}
-    kinds = {"int64": "bigint", "string": "string"}
-    chosen = []
-    for column in schema_of(settings):
-        if column.name in given:
-            chosen.append(given[column.name].alias(column.name))
-        elif column.name in frame.columns and column.name != "new_key_values":
-            chosen.append(F.col(column.name))
-        else:
-            chosen.append(F.lit(None).cast(kinds.get(str(column.type), "timestamp")).alias(column.name))
-    return frame.select(chosen)
+def layout_of(reading: Reading, settings: LakeSettings) -> Layout:
+    """The columns of a window, with bodies as text."""
+    has_body = settings.body is not None
+    schema = schema_of(replace(settings, body=bodies.JSON) if has_body else settings)
+    shared: dict[str, str | Constant] = {"_commit_version": "change_version", "_commit_timestamp": "committed_at"}
+    shared["_window"] = Constant(reading.plan.last)
+    words = {UPSERT: UPDATED if isinstance(reading.plan, Plan) else INSERT, DELETED: DELETE, KEY_CHANGE: KEY_BEFORE}
+    sources = {kind: shared | {"_change_type": Constant(word)} for kind, word in words.items()}
+    sources[KEY_CHANGE]["key_values"] = "old_key_values"
+    names = {number: resource for resource, number in reading.plan.resources.items()}
+    return Layout(schema, sources, names, has_body, settings.etag)
 
 
 def _chosen(settings: LakeSettings) -> list[ResourceKey] | None:

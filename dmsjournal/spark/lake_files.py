@@ -11,9 +11,10 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from pathlib import Path
+from typing import Any, Protocol
 from uuid import uuid4
 
 import pyarrow as pa
@@ -29,8 +30,11 @@ from dmsjournal.spark.stores import Store
 
 Convert = Callable[[pa.ChunkedArray], pa.Array]
 
+ZSTD = "zstd"
+
 _GROUP = 32 * 2**20  # bytes in memory that become one row group
 _HELD = 4 * _GROUP  # bytes in memory in all, of a task that writes several files
+_MOST_OPEN = 200  # files at once, of a task: an operating system allows a process some hundreds
 BATCHES = {"spark.sql.execution.arrow.maxRecordsPerBatch": "4096"}  # bodies may be long
 _SETTINGS = BATCHES | {"spark.sql.adaptive.enabled": "true"}
 _LEAST, _LOT = 8 * 2**20, 128 * 2**20  # bytes of files that one task reads, about
@@ -47,6 +51,15 @@ _STATISTICS = (
     "change_version",
     "committed_at",
 )
+
+
+class Place(Protocol):
+    """Where files go: a Store, or another place that goes to Spark's tasks. As Store has them."""
+
+    @property
+    def folder(self) -> Path | None: ...
+    def make_folder(self) -> None: ...
+    def files(self) -> Any: ...
 
 
 @dataclass(frozen=True)
@@ -100,11 +113,11 @@ def write(
     # Where a frame asks Spark to balance its tasks, each gets about a file; its rows are larger there than in Parquet.
     settings = _SETTINGS | {"spark.sql.adaptive.advisoryPartitionSizeInBytes": str(2 * size)}
     store.make_folder()
-    task = _WriteTask(store, schema, by, kind, size, folders, convert or {})
+    task = _WriteTask(FileWriter(store, schema, by, kind, size, folders, convert or {}, folders is not None))
     with configured(spark, settings):
         told = [row.told for row in frame.select(*schema.names).mapInArrow(task, "told string").collect()]
     files = [DataFile(**json.loads(each)) for each in told]
-    _refuse_unseen(store, files)
+    refuse_unseen(store, files)
     return files
 
 
@@ -142,10 +155,9 @@ def column(there: Any, file: StoredFile, name: str) -> list[Any]:
 def write_rows(rows: pa.Table, store: Store) -> DataFile:
     """Writes a few rows from this process."""
     store.make_folder()
-    file = _File(store.files(), "", None, rows.schema, None)
+    file = _File(store.files(), "", None, rows.schema, None, ZSTD)
     file.add(rows)
-    file.close()
-    return DataFile(**file.told())
+    return file.closed()
 
 
 def _lots(files: Sequence[StoredFile], tasks: int) -> list[list[tuple[str, dict[str, str]]]]:
@@ -173,7 +185,7 @@ def together(value: str) -> str:
     return "by-resource"
 
 
-def remove(store: Store, files: Sequence[DataFile]) -> None:
+def remove(store: Place, files: Sequence[DataFile]) -> None:
     """Removes files that were not committed, as far as that can be done."""
     with suppress(Exception):
         there = store.files()
@@ -182,8 +194,8 @@ def remove(store: Store, files: Sequence[DataFile]) -> None:
                 there.delete_file(file.path)
 
 
-def _refuse_unseen(store: Store, files: Sequence[DataFile]) -> None:
-    """On a disk of its own a worker writes where nobody else looks."""
+def refuse_unseen(store: Place, files: Sequence[DataFile]) -> None:
+    """On a disk of its own a worker writes where nobody else looks. Raises Unavailable."""
     if (folder := store.folder) is None:
         return
     for file in files:
@@ -227,85 +239,104 @@ class _ReadTask:
                 yield from table.select(self._schema.names).cast(self._schema).combine_chunks().to_batches()
 
 
-class _WriteTask:
-    """What a task does with its rows, as _ReadTask."""
+@dataclass(frozen=True)
+class FileWriter:
+    """What a task does with its rows, as _ReadTask; see `write`. `keeps`: whether files have the column `by`, too. `codec`:
+    Parquet's, which is in the files' names."""
 
-    def __init__(
-        self,
-        store: Store,
-        schema: pa.Schema,
-        by: str | None,
-        kind: str | None,
-        size: int,
-        folders: Callable[[str], str] | None,
-        convert: Mapping[str, Convert],
-    ) -> None:
-        self._store, self._schema, self._by, self._kind, self._size, self._folders = store, schema, by, kind, size, folders
-        self._convert = convert
+    store: Place
+    schema: pa.Schema
+    by: str | None
+    kind: str | None
+    size: int
+    folders: Callable[[str], str] | None = None
+    convert: Mapping[str, Convert] = field(default_factory=dict)
+    keeps: bool = False
+    codec: str = ZSTD
 
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def written(self, tables: Iterator[pa.Table]) -> list[DataFile]:
+        """The files of some rows. Where an error comes, none stays."""
         open_files: dict[str | None, _File] = {}
-        done: list[_File] = []
-        there = self._store.files()
+        done: list[DataFile] = []
+        there = self.store.files()
         try:
-            for batch in batches:
-                for value, rows in self._parts(batch):
+            for table in tables:
+                for value, rows in self._parts(table):
                     if value not in open_files:
-                        open_files[value] = _File(there, self._folder(value), value, self._written(), self._kind)
+                        open_files[value] = _File(there, self._folder(value), value, self._written(), self.kind, self.codec)
                     file = open_files[value]
                     file.add(rows)
-                    if file.written >= self._size:
-                        done.append(open_files.pop(value))
-                        done[-1].close()
+                    if file.written >= self.size:
+                        done.append(file.closed())
+                        del open_files[value]
                 while sum(file.held for file in open_files.values()) > _HELD:
                     max(open_files.values(), key=lambda file: file.held).flush()
+                if sum(file.is_open for file in open_files.values()) > _MOST_OPEN:
+                    largest = max(open_files, key=lambda value: open_files[value].written)
+                    done.append(open_files[largest].closed())
+                    del open_files[largest]
             for value in [*open_files]:
-                done.append(open_files.pop(value))
-                done[-1].close()
+                done.append(open_files[value].closed())
+                del open_files[value]
         except BaseException:
-            for file in [*done, *open_files.values()]:
+            for file in open_files.values():
                 file.give_up()
+            remove(self.store, done)
             raise
-        if done:
-            yield pa.record_batch({"told": [json.dumps(file.told()) for file in done]}, schema=_TOLD)
+        return done
 
     def _folder(self, value: str | None) -> str:
-        return "" if self._folders is None else f"{self._folders(str(value))}/"
+        return "" if self.folders is None else self.folders(str(value))
 
     def _written(self) -> pa.Schema:
-        return pa.schema([field for field in self._schema if field.name != self._by or self._folders is not None])
+        return pa.schema([field for field in self.schema if field.name != self.by or self.keeps])
 
-    def _parts(self, batch: pa.RecordBatch) -> Iterator[tuple[str | None, pa.Table]]:
-        """The rows of a batch by their value of the column of partitions."""
-        rows = pa.Table.from_batches([batch]).select(self._schema.names)
-        for name, convert in self._convert.items():
+    def _parts(self, rows: pa.Table) -> Iterator[tuple[str | None, pa.Table]]:
+        """Rows by their value of the column `by`."""
+        rows = rows.select(self.schema.names)
+        for name, convert in self.convert.items():
             rows = rows.set_column(rows.schema.get_field_index(name), name, convert(rows[name]))
-        rows = rows.cast(self._schema)
-        if self._by is None:
+        rows = rows.cast(self.schema)
+        if self.by is None:
             yield None, rows
             return
-        values = rows[self._by]
-        rows = rows if self._folders is not None else rows.drop_columns([self._by])
+        values = rows[self.by]
+        rows = rows if self.keeps else rows.drop_columns([self.by])
         for value in pc.unique(values):
             yield value.as_py(), rows.filter(pc.equal(values, value))
 
 
-class _File:
-    """A file that a task writes, with what is still in memory of it."""
+class _WriteTask:
+    """A FileWriter as Spark runs it on the rows of a frame."""
 
-    def __init__(self, there: Any, folder: str, partition: str | None, schema: pa.Schema, kind: str | None) -> None:
-        self._there, self._partition, self._kind = there, partition, kind
-        self.path = f"{folder}part-{uuid4()}.zstd.parquet"
-        self._stream = there.open_output_stream(self.path)
-        repeated = [path for field in schema for path in _repeated(field)]
-        self._writer = pq.ParquetWriter(self._stream, schema, compression="zstd", use_dictionary=repeated)
+    def __init__(self, writer: FileWriter) -> None:
+        self._writer = writer
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        files = self._writer.written(pa.Table.from_batches([batch]) for batch in batches)
+        if files:
+            yield pa.record_batch({"told": [json.dumps(asdict(file)) for file in files]}, schema=_TOLD)
+
+
+class _File:
+    """A file that a task writes, with what is still in memory of it. It is made once something is written into it."""
+
+    def __init__(self, there: Any, folder: str, partition: str | None, schema: pa.Schema, kind: str | None, codec: str) -> None:
+        self._there, self._folder, self._partition, self._kind, self._codec = there, folder, partition, kind, codec
+        self._schema = schema
+        self._writer: Any = None
+        self.path = f"{folder}/" * bool(folder) + f"part-{uuid4()}.{codec}.parquet"
         self._lots: list[pa.Table] = []
         self.held, self.rows = 0, 0
         self._kinds: dict[str, Counter[str]] = {}
 
     @property
+    def is_open(self) -> bool:
+        return self._writer is not None
+
+    @property
     def written(self) -> int:
-        return int(self._stream.tell())
+        return int(self._stream.tell()) if self.is_open else 0
 
     def add(self, rows: pa.Table) -> None:
         if self._kind is not None and "resource" in rows.column_names:
@@ -321,36 +352,42 @@ class _File:
             self.flush()
 
     def flush(self) -> None:
+        if self._writer is None:
+            self._open()
         if self._lots:
             lots = pa.concat_tables(self._lots)
             self._writer.write_table(lots, row_group_size=max(1, lots.num_rows))
         self._lots, self.held = [], 0
 
-    def close(self) -> None:
+    def _open(self) -> None:
+        if self._folder:
+            self._there.create_dir(self._folder, recursive=True)
+        self._stream = self._there.open_output_stream(self.path)
+        repeated = [path for field in self._schema for path in _repeated(field)]
+        bounded = [path for field in self._schema for path in body_types.leaves(field.name, field.type) if path != LATE]
+        self._writer = pq.ParquetWriter(
+            self._stream, self._schema, compression=self._codec, use_dictionary=repeated, write_statistics=bounded
+        )
+
+    def closed(self) -> DataFile:
+        """What was written, whole."""
         self.flush()
         self._writer.close()
         self._stream.close()
-        self._statistics = _statistics(pq.read_metadata(self._there.open_input_file(self.path)))
-        self._size = int(self._there.get_file_info(self.path).size)
+        statistics = _statistics(pq.read_metadata(self._there.open_input_file(self.path)))
+        size = int(self._there.get_file_info(self.path).size)
+        kinds = {resource: dict(counts) for resource, counts in self._kinds.items()}
+        return DataFile(self.path, self._partition, size, self.rows, kinds, statistics)
 
     def give_up(self) -> None:
+        if not self.is_open:
+            return
         with suppress(Exception):
             self._writer.close()
         with suppress(Exception):
             self._stream.close()
         with suppress(Exception):
             self._there.delete_file(self.path)
-
-    def told(self) -> dict[str, Any]:
-        kinds = {resource: dict(counts) for resource, counts in self._kinds.items()}
-        return {
-            "path": self.path,
-            "partition": self._partition,
-            "size": self._size,
-            "rows": self.rows,
-            "kinds": kinds,
-            "statistics": self._statistics,
-        }
 
 
 def _repeated(field: pa.Field) -> Iterator[str]:
@@ -367,8 +404,15 @@ def _statistics(metadata: Any) -> dict[str, Any]:
         groups = [metadata.row_group(group).column(number).statistics for group in range(metadata.num_row_groups)]
         if name not in _STATISTICS or not groups or any(each is None or not each.has_min_max for each in groups):
             continue
-        found["minValues"][name] = _told(min(each.min for each in groups), up=False)
-        found["maxValues"][name] = _told(max(each.max for each in groups), up=True)
+        try:
+            lowest, highest = (min(each.min for each in groups), max(each.max for each in groups))
+            found["minValues"][name], found["maxValues"][name] = _told(lowest, up=False), _told(highest, up=True)
+        except (
+            OverflowError,
+            ValueError,
+        ):  # of a time that Python cannot hold; without a bound nobody skips the file
+            found["minValues"].pop(name, None)
+            continue
         found["nullCount"][name] = sum(each.null_count or 0 for each in groups)
     return found
 

@@ -13,10 +13,12 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
 import sqlalchemy as sa
+from pyspark import RDD
 from pyspark.sql import DataFrameWriter, SparkSession
 
 import dmsjournal as dj
 from dmsjournal.spark import extract as extraction
+from dmsjournal.spark.dataframes import Reading
 from dmsjournal.spark.extract import Extracted, ExtractRequest, extract, preview
 from dmsjournal.spark.jobs import watched
 from dmsjournal.spark.runs import Output
@@ -134,14 +136,14 @@ def test_two_windows_hold_what_changes_while_they_are_read(
 ) -> None:
     run()
     change(history, random.Random(2), 50)
-    real = extraction._rows
+    real = extraction.layout_of
 
-    def rows(*arguments: Any) -> Any:
+    def layout_of(*arguments: Any) -> Any:
         found = real(*arguments)
         change(history, random.Random(3), 50)  # after the window was planned and its snapshot taken, before a task has begun
         return found
 
-    monkeypatch.setattr(extraction, "_rows", rows)
+    monkeypatch.setattr(extraction, "layout_of", layout_of)
     one = run(events_per_part=50)
     monkeypatch.undo()
     two = run()
@@ -252,22 +254,30 @@ def test_an_empty_window_moves_the_checkpoint(run: Extract, url: str, journal: d
     assert {row[1] for row in rows_of(only)["upsert"]} == {str(change.document_uuid) for change in journal.changes(STUDENT)}
 
 
+@pytest.mark.parametrize(("written_by", "events_per_part"), [((DataFrameWriter, "parquet"), 5), ((RDD, "collect"), None)])
 def test_a_run_whose_files_the_driver_does_not_see_is_not_finished(
-    run: Extract, history: str, journal: dj.Journal, out: Path, monkeypatch: pytest.MonkeyPatch
+    run: Extract,
+    history: str,
+    journal: dj.Journal,
+    out: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    written_by: tuple[type, str],
+    events_per_part: int | None,
 ) -> None:
     """As where the folder is each worker's own: Spark says that all is well, and the driver finds a folder without the files."""
     run()
     before = visible(out), _at(out)
     change(history, random.Random(1), 60)
-    real = DataFrameWriter.parquet
+    real = getattr(*written_by)
 
-    def elsewhere(self: DataFrameWriter, path: str, *more: Any) -> None:
-        real(self, path, *more)
-        min(Path(path.removeprefix("file://")).rglob("*.parquet")).unlink()
+    def elsewhere(*arguments: Any) -> Any:
+        written = real(*arguments)
+        min(out.glob(".making-*/**/*.parquet")).unlink()
+        return written
 
-    monkeypatch.setattr(DataFrameWriter, "parquet", elsewhere)
-    with pytest.raises(dj.Unavailable, match="all workers share"):
-        run()
+    monkeypatch.setattr(*written_by, elsewhere)
+    with pytest.raises(dj.Unavailable, match="all workers"):
+        run(events_per_part=events_per_part)
     monkeypatch.undo()
     assert (visible(out), _at(out)) == before
     assert run().is_new
@@ -390,10 +400,10 @@ def test_a_dry_run_writes_nothing(history: str, journal: dj.Journal, run: Extrac
 def test_a_database_that_goes_away_is_unavailable(run: Extract, history: str, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run()
     change(history, random.Random(1), 20)
-    real = extraction._rows
+    real = Reading.copies
 
-    def rows(*arguments: Any) -> Any:
-        found = real(*arguments)
+    def copies(*arguments: Any, **options: Any) -> Any:
+        found = real(*arguments, **options)
         engine = sa.create_engine(history, poolclass=sa.NullPool)
         with engine.begin() as conn:  # those that hold the snapshot
             conn.exec_driver_sql(
@@ -402,7 +412,7 @@ def test_a_database_that_goes_away_is_unavailable(run: Extract, history: str, ou
             )
         return found
 
-    monkeypatch.setattr(extraction, "_rows", rows)
+    monkeypatch.setattr(Reading, "copies", copies)
     with pytest.raises(dj.Unavailable, match=r"Spark could not finish writing: .*snapshot"):
         run()
     monkeypatch.undo()

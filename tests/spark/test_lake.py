@@ -14,7 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import dmsjournal as dj
-from dmsjournal.spark import lake, lake_files
+from dmsjournal.spark import lake
 from dmsjournal.spark.delta_changes import DeltaChanges
 from dmsjournal.spark.extract import ExtractRequest, extract
 from dmsjournal.spark.lake import Committed, extract_to_lake
@@ -116,7 +116,7 @@ def test_a_run_that_was_cut_short_adds_nothing_twice(
 ) -> None:
     at = run().version
     change(history, random.Random(5), 40)
-    wrote, commit = lake_files.write, DeltaChanges.commit
+    wrote, commit = lake._write, DeltaChanges.commit
 
     def stop(*arguments: Any, **options: Any) -> Any:
         if moment == "writing":
@@ -125,7 +125,7 @@ def test_a_run_that_was_cut_short_adds_nothing_twice(
             commit(*arguments, **options)
         raise Killed
 
-    monkeypatch.setattr(*(lake_files, "write") if moment == "writing" else (DeltaChanges, "commit"), stop)
+    monkeypatch.setattr(*(lake, "_write") if moment == "writing" else (DeltaChanges, "commit"), stop)
     with pytest.raises(Killed):
         run()
     monkeypatch.undo()
@@ -194,13 +194,13 @@ def test_a_database_that_was_restored_behind_the_table_is_told(
 def test_a_task_that_cannot_write_tells_why(spark: SparkSession, history: str, s3: S3, monkeypatch: pytest.MonkeyPatch) -> None:
     """The store's words come from a Python on an executor, by way of Java."""
     s3.client.create_bucket(Bucket="gone")
-    write_files = lake_files.write
+    write_files = lake._write
 
     def into_nothing(*arguments: Any, **options: Any) -> Any:
         s3.client.delete_bucket(Bucket="gone")
         return write_files(*arguments, **options)
 
-    monkeypatch.setattr(lake_files, "write", into_nothing)
+    monkeypatch.setattr(lake, "_write", into_nothing)
     with pytest.raises(
         dj.StoreRefused, match=r"^Spark could not finish writing: .*NoSuchBucket.*: make the bucket, or mend its name"
     ):

@@ -21,7 +21,7 @@ import dmsjournal as dj
 from dmsjournal.database import sqlserver
 from dmsjournal.spark import dataframes, sizes
 from dmsjournal.spark.dataframes import Reading, read
-from dmsjournal.spark.jdbc import jdbc_options
+from dmsjournal.spark.jdbc import jdbc_options, resolved
 from tests.helpers import document, resource, write
 
 pytestmark = pytest.mark.xdist_group("spark")
@@ -440,7 +440,7 @@ def told_elsewhere(request: pytest.FixtureRequest, url: str, tmp_path: Path, mon
 def test_what_libpq_finds_reaches_the_jdbc_driver(url: str, told_elsewhere: str) -> None:
     given = sa.make_url(url)
     with dj.connect(told_elsewhere) as journal:
-        options = jdbc_options(told_elsewhere, journal)
+        options = jdbc_options(resolved(told_elsewhere, journal))
     assert (options["user"], options["password"]) == (given.username, given.password)
     assert options["url"].startswith(f"jdbc:postgresql://{given.host}:{given.port}/{given.database}?")
     assert "sslmode=allow" in options["url"]
@@ -461,10 +461,10 @@ def test_what_makes_tls_stricter_is_never_left_out(url: str, monkeypatch: pytest
         with monkeypatch.context() as patch, dj.connect(url) as journal:
             patch.setenv(name, value)
             with pytest.raises(dj.UnsupportedCapability, match=said):
-                jdbc_options(url, journal)
+                jdbc_options(resolved(url, journal))
     monkeypatch.setenv("PGGSSENCMODE", "prefer")
     with dj.connect(url) as journal:
-        assert "gss" not in jdbc_options(url, journal)["url"]
+        assert "gss" not in jdbc_options(resolved(url, journal))["url"]
 
 
 @pytest.mark.parametrize("ended_by", ["transaction_timeout", "an operator"])

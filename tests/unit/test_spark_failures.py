@@ -97,6 +97,16 @@ OF_A_TASK = """[PYTHON_EXCEPTION] An exception was thrown from the Python worker
             5,
         ),
         (
+            "dmsjournal.spark.jobs.DatabaseFailed: canceling statement due to statement timeout",
+            "canceling statement due to statement timeout: raise statement_timeout of the role",
+            5,
+        ),
+        (
+            'dmsjournal.spark.jobs.DatabaseFailed: snapshot "00000004-00000A34-1" does not exist',
+            'snapshot "00000004-00000A34-1" does not exist: run it again, once the reason is gone',
+            75,
+        ),
+        (
             "KeyError: 'a'\n\nDuring handling of the above exception, another exception occurred:\n\n"
             'Traceback (most recent call last):\n  File "a.py", line 1, in <module>\nValueError: b',
             "b: run it again, once",
