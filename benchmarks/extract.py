@@ -2,7 +2,7 @@
 
 The history is one event a document, with a body of --body-bytes or without. A planned read is plan, read and Parquet of the same
 columns as the plain one's; the extract's time is all of it: plan, read, Parquet by resource, count, flush to the disk, checkpoint.
-COPY writes one file. Memory is the driver's after each extract, at a tenth of the documents and at all.
+Delta is the same as the first commit of a Delta table. COPY writes one file. Memory is the driver's after each extract, at a tenth of the documents and at all.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from dmsjournal.schema import migrate
 from dmsjournal.spark.dataframes import read
 from dmsjournal.spark.extract import ExtractRequest, extract
 from dmsjournal.spark.jdbc import jdbc_options
+from dmsjournal.spark.lake import extract_to_lake
 from dmsjournal.spark.session import local_session
 
 
@@ -47,8 +48,8 @@ def measure(url: str, options: Options) -> tuple[list[Table], Facts]:
     """The table of seconds a row."""
     rows = Table(
         f"a row of {options.documents:,}{f' with {options.body_bytes:,} B of body' if options.body_bytes else ''}, to Parquet",
-        ("planned", "extract", "plain", "COPY"),
-        (("planned", "plain"), ("planned", "COPY"), ("extract", "plain"), ("extract", "COPY")),
+        ("planned", "extract", "delta", "plain", "COPY"),
+        (("planned", "COPY"), ("extract", "plain"), ("extract", "COPY"), ("delta", "COPY")),
     )
     migrate.upgrade(url)
     build(url, options.documents)
@@ -67,6 +68,7 @@ def measure(url: str, options: Options) -> tuple[list[Table], Facts]:
                 variants: dict[str, Callable[[Path], None]] = {
                     "planned": partial(_planned, spark, url, request, body),
                     "extract": partial(_extract, spark, url, request, body),
+                    "delta": partial(_delta, spark, url, request, body),
                     "plain": partial(_plain, spark, url, text),
                     "COPY": partial(_copy, url, text),
                 }
@@ -101,6 +103,10 @@ def _text(name: str) -> str:
 
 def _extract(spark: SparkSession, url: str, request: ExtractRequest, body: bool, folder: Path) -> None:
     extract(url, folder, lambda: spark, request, body=body)
+
+
+def _delta(spark: SparkSession, url: str, request: ExtractRequest, body: bool, folder: Path) -> None:
+    extract_to_lake(url, folder, lambda: spark, request, body=body)
 
 
 def _planned(spark: SparkSession, url: str, request: ExtractRequest, body: bool, folder: Path) -> None:

@@ -57,7 +57,7 @@ def agree(reading: Reading, layout: Layout) -> int:
 def test_what_is_copied_is_what_frames_hold(spark: SparkSession, history: str, journal: dj.Journal, form: str) -> None:
     write(journal, *[document(STUDENT, 1_000 + n, body={text or "empty": text}) for n, text in enumerate(ODD)])
     write(journal, *[dj.Document(SCHOOL, {"k": text}, {"b": [text]}) for text in ODD])
-    run(history, 'DELETE FROM dms.Document WHERE KeyValues = \'{"": "\\\\"}\'')
+    run(history, 'DELETE FROM dms.Document WHERE KeyValues = \'{"k": "\\\\"}\'')
     for full in (True, False):
         for parts in (1, 5):
             with read(spark, history, full=full, parts=parts, body=True) as reading:
