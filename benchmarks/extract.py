@@ -2,7 +2,8 @@
 
 The history is one event a document, with a body of --body-bytes or without. A planned read is plan, read and Parquet of the same
 columns as the plain one's; the extract's time is all of it: plan, read, Parquet by resource, count, flush to the disk, checkpoint.
-Delta is the same as the first commit of a Delta table. COPY writes one file. Memory is the driver's after each extract, at a tenth of the documents and at all.
+Delta is the same as the first commit of a Delta table. COPY writes one file. Memory is the driver's after each extract, at a tenth
+of the documents and at all.
 """
 
 from __future__ import annotations
