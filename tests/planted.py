@@ -101,6 +101,8 @@ def names_in(text: str) -> _Names:
     """What a file of sql/postgres names, in the bodies of its functions too."""
     found = _Names()
     text = re.sub(r"(?m)^\\.*$", "", text).replace("SNAPSHOT :snapshot", "SNAPSHOT 'x'").replace("{lock_timeout}", "5s")
+    text = text.replace("({source})", "(SELECT 1)").replace("{condition}", "true")
+    text = re.sub(r"\{(\w+)\}", r"\1", text)  # what is a name
     text = re.sub(r'(?<!:):("?)[a-z_]+("?)', lambda bind: '"role"' if bind[1] else "$1", text)
     found(parse_sql(text))
     if "$$" in text:

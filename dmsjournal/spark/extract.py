@@ -385,7 +385,7 @@ def _is_copied(spark: SparkSession, reading: Reading, by: str | None, size: int)
 def _copy(spark: SparkSession, reading: Reading, layout: Layout, folder: Path, by: str | None, size: int) -> None:
     """As parquet.write has them, files of the same names, columns and codec."""
     folders = resource_folder if by else None
-    writer = FileWriter(LocalFolder(folder), layout.schema, by, None, size, folders, codec="snappy")
+    writer = FileWriter(LocalFolder(folder), layout.schema, by, None, size, folders, codec="snappy", unbounded=("body",))
     told = {file.path for file in copied_files.write(spark, reading, layout, writer)}
     for file in folder.rglob("*.parquet"):
         if file.relative_to(folder).as_posix() not in told:  # of a task that was ended and tried again

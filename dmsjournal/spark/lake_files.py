@@ -155,7 +155,7 @@ def column(there: Any, file: StoredFile, name: str) -> list[Any]:
 def write_rows(rows: pa.Table, store: Store) -> DataFile:
     """Writes a few rows from this process."""
     store.make_folder()
-    file = _File(store.files(), "", None, rows.schema, None, ZSTD)
+    file = _File(store.files(), "", None, rows.schema, None)
     file.add(rows)
     return file.closed()
 
@@ -242,7 +242,7 @@ class _ReadTask:
 @dataclass(frozen=True)
 class FileWriter:
     """What a task does with its rows, as _ReadTask; see `write`. `keeps`: whether files have the column `by`, too. `codec`:
-    Parquet's, which is in the files' names."""
+    Parquet's, which is in the files' names. `unbounded`: columns without statistics."""
 
     store: Place
     schema: pa.Schema
@@ -253,6 +253,7 @@ class FileWriter:
     convert: Mapping[str, Convert] = field(default_factory=dict)
     keeps: bool = False
     codec: str = ZSTD
+    unbounded: tuple[str, ...] = ()
 
     def written(self, tables: Iterator[pa.Table]) -> list[DataFile]:
         """The files of some rows. Where an error comes, none stays."""
@@ -263,7 +264,8 @@ class FileWriter:
             for table in tables:
                 for value, rows in self._parts(table):
                     if value not in open_files:
-                        open_files[value] = _File(there, self._folder(value), value, self._written(), self.kind, self.codec)
+                        place = (there, self._folder(value), value)
+                        open_files[value] = _File(*place, self._written(), self.kind, self.codec, self.unbounded)
                     file = open_files[value]
                     file.add(rows)
                     if file.written >= self.size:
@@ -321,8 +323,18 @@ class _WriteTask:
 class _File:
     """A file that a task writes, with what is still in memory of it. It is made once something is written into it."""
 
-    def __init__(self, there: Any, folder: str, partition: str | None, schema: pa.Schema, kind: str | None, codec: str) -> None:
+    def __init__(
+        self,
+        there: Any,
+        folder: str,
+        partition: str | None,
+        schema: pa.Schema,
+        kind: str | None,
+        codec: str = ZSTD,
+        unbounded: tuple[str, ...] = (),
+    ) -> None:
         self._there, self._folder, self._partition, self._kind, self._codec = there, folder, partition, kind, codec
+        self._unbounded = unbounded
         self._schema = schema
         self._writer: Any = None
         self.path = f"{folder}/" * bool(folder) + f"part-{uuid4()}.{codec}.parquet"
@@ -364,7 +376,8 @@ class _File:
             self._there.create_dir(self._folder, recursive=True)
         self._stream = self._there.open_output_stream(self.path)
         repeated = [path for field in self._schema for path in _repeated(field)]
-        bounded = [path for field in self._schema for path in body_types.leaves(field.name, field.type) if path != LATE]
+        bounded = [path for field in self._schema for path in body_types.leaves(field.name, field.type)]
+        bounded = [path for path in bounded if path not in self._unbounded]
         self._writer = pq.ParquetWriter(
             self._stream, self._schema, compression=self._codec, use_dictionary=repeated, write_statistics=bounded
         )

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 import dmsjournal as dj
 from dmsjournal import cli
-from dmsjournal.spark import lake, lake_files
+from dmsjournal.spark import lake
 from dmsjournal.spark.extract import ExtractRequest
 from dmsjournal.spark.iceberg_changes import IcebergChanges
 from dmsjournal.spark.lake import Committed, extract_to_lake, preview_of_lake
@@ -163,7 +163,7 @@ def test_a_run_that_was_cut_short_adds_nothing_twice(
 
     owner, name, call_first = {
         "placing": (IcebergChanges, "place", True),
-        "writing": (lake_files, "write", True),
+        "writing": (lake, "_write", True),
         "before the commit": (IcebergChanges, "commit", False),
         "before the catalog": (SqlCatalog, "commit_table", False),
         "after the commit": (SqlCatalog, "commit_table", True),
