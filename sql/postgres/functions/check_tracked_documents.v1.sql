@@ -7,7 +7,7 @@ DECLARE
     tracked smallint := dms.tracked_id(table_name);
     kind    smallint := (SELECT t.ResourceKeyId FROM dms.TrackedTable AS t WHERE t.TrackedTableId = tracked);
     typed   text := (SELECT string_agg(format(k.equal, format('r.%I', k.name), dms.tracked_typed(k.type_id, 'd.KeyValues', k.property)), ' AND ' ORDER BY k.place)
-                     FROM dms.tracked_key(tracked) AS k);
+                     FROM dms.tracked_key(tracked) AS k) || format(' AND %s = d.KeyValues', dms.tracked_key_json(tracked, 'r'));  -- citext 'a' and 'A' are equal
 BEGIN
     IF to_regclass(format('dms.%I', 'tracked_' || tracked)) IS NULL OR typed IS NULL OR NOT dms.is_readable(tracked) THEN
         RETURN;

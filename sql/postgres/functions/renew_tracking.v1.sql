@@ -35,6 +35,7 @@ BEGIN
     -- What a table lost while a trigger was gone or off, or in a partition that had none, nobody saw: all of its documents are stamped.
     seen := NOT EXISTS (SELECT FROM dms.tracking_of(tracked_id) AS o
                         WHERE o.kind = 'trigger' AND dms.tracked_state(o.kind, o.name, o.relation, o.type, o.source) <> 'ok');
+    DELETE FROM dms.TrackedRekey WHERE TrackedTableId = tracked_id;  -- of statements on a partition that had no trigger a statement
     PERFORM dms.make_all_tracking(tracked_id || dms.tracked_neighbours(tracked_id));
     UPDATE dms.TrackedTable AS t
     SET FilledAt = NULL, FilledBlocks = 0, FilledRows = 0, FilledDocument = NULL, IsLinked = false, IsCurrent = t.IsCurrent AND seen AND NOT unseen

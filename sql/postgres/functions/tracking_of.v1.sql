@@ -21,7 +21,8 @@ DECLARE
     watched  text;
     equal_p  text;  -- the key of p is that of r
     equal_t  text;  -- the key of a row of a transition table is that of r
-    typed    text;  -- the key of r is that in d.KeyValues
+    typed    text;  -- the key of r is that in d.KeyValues, and written alike: citext 'a' and 'A' are equal
+    one_t    text;  -- which of several rows r that equal_t finds: under a deferrable key they may be written otherwise
     create_w text;  -- makes the documents of keys w: never two of one row
     key_r    text := dms.tracked_key_json(tracked_id, 'r');
     key_t    text := dms.tracked_key_json(tracked_id, alias);
@@ -50,8 +51,10 @@ BEGIN
     IF keys IS NULL THEN
         RETURN;
     END IF;
+    typed := format('%s AND %s = d.KeyValues', typed, key_r);
     is_late := (SELECT con.condeferrable FROM pg_constraint AS con WHERE con.conrelid = root
                 AND CASE WHEN tracked.KeyName IS NULL THEN con.contype = 'p' ELSE con.conname = tracked.KeyName AND con.contype IN ('p', 'u') END);
+    one_t := CASE WHEN is_late THEN format('ORDER BY %s = %s DESC ', key_r, key_t) ELSE '' END || 'LIMIT 1';
     links := ARRAY(SELECT DISTINCT c FROM dms.tracked_references(tracked_id) AS f CROSS JOIN LATERAL unnest(f.parent_columns) AS c WHERE f.parent_id = tracked_id ORDER BY c);
     referred := ARRAY(SELECT DISTINCT c FROM dms.tracked_references(tracked_id) AS f CROSS JOIN LATERAL unnest(f.child_columns) AS c WHERE f.child_id = tracked_id ORDER BY c);
     shown := ARRAY(SELECT DISTINCT c FROM unnest(keys || referred || tracked.ShownColumns) AS c ORDER BY c);
@@ -290,7 +293,7 @@ BEGIN
     WITH wanted AS MATERIALIZED (
         SELECT %9$s k.key, d.DocumentId
         FROM inserted AS %2$s
-        CROSS JOIN LATERAL (SELECT %3$s AS key FROM dms.tracked_%4$s AS r WHERE %5$s LIMIT 1) AS k
+        CROSS JOIN LATERAL (SELECT %3$s AS key FROM dms.tracked_%4$s AS r WHERE %5$s %11$s) AS k
         LEFT JOIN LATERAL (%6$s) AS d ON true
     ), made AS (
         INSERT INTO dms.Document (ResourceKeyId, KeyValues)
@@ -309,15 +312,15 @@ BEGIN
         CASE WHEN keep || arrive = '' THEN '' ELSE ' RETURNING DocumentId' END,
         CASE WHEN keep || arrive = '' THEN 'NULL' ELSE '(SELECT array_agg(m.DocumentId) FROM made AS m)' END,
         CASE WHEN is_late THEN 'DISTINCT' ELSE '' END, CASE WHEN is_late THEN '' ELSE format('
-    IF EXISTS (SELECT FROM dms.TrackedRekey WHERE TrackedTableId = %1$s) THEN  -- a row that has left its key in this statement takes its document along
+    IF EXISTS (SELECT FROM dms.TrackedRekey WHERE TransactionId = pg_current_xact_id() AND TrackedTableId = %1$s) THEN  -- a row that has left its key in this statement takes its document along
         UPDATE dms.Document AS d SET KeyValues = w.KeyValues, ContentVersion = NULL, IdentityVersion = NULL
-        FROM dms.TrackedRekey AS w WHERE w.TrackedTableId = %1$s AND d.DocumentId = w.DocumentId AND d.KeyValues <> w.KeyValues;
-    END IF;', tracked_id) END)
+        FROM dms.TrackedRekey AS w WHERE w.TransactionId = pg_current_xact_id() AND w.TrackedTableId = %1$s AND d.DocumentId = w.DocumentId AND d.KeyValues <> w.KeyValues;
+    END IF;', tracked_id) END, one_t)
     || CASE WHEN link IS NULL THEN '' ELSE format('
     WITH link AS MATERIALIZED (
         SELECT p.DocumentId AS parent, l.child, l.is_identity
         FROM inserted AS %1$s
-        CROSS JOIN LATERAL (SELECT r.* FROM dms.tracked_%2$s AS r WHERE %3$s LIMIT 1) AS r
+        CROSS JOIN LATERAL (SELECT r.* FROM dms.tracked_%2$s AS r WHERE %3$s %8$s) AS r
         CROSS JOIN LATERAL (SELECT %4$s AS key OFFSET 0) AS k
         CROSS JOIN LATERAL (%5$s) AS p
         CROSS JOIN LATERAL (
@@ -335,17 +338,17 @@ BEGIN
     INSERT INTO dms.TrackedLate (TrackedTableId, DocumentId)
     SELECT %2$s, p.DocumentId
     FROM inserted AS %1$s
-    CROSS JOIN LATERAL (SELECT r.* FROM dms.tracked_%2$s AS r WHERE %3$s LIMIT 1) AS r
+    CROSS JOIN LATERAL (SELECT r.* FROM dms.tracked_%2$s AS r WHERE %3$s %7$s) AS r
     CROSS JOIN LATERAL (SELECT %4$s AS key OFFSET 0) AS k
     CROSS JOIN LATERAL (%5$s) AS p
     WHERE %6$s
-    ON CONFLICT DO NOTHING;', alias, tracked_id, equal_t, key_r, dms.tracked_document(tracked_id, 'k.key'), late) END || CASE WHEN unseen IS NULL THEN '' ELSE format('
+    ON CONFLICT DO NOTHING;', alias, tracked_id, equal_t, key_r, dms.tracked_document(tracked_id, 'k.key'), late, one_t) END || CASE WHEN unseen IS NULL THEN '' ELSE format('
     IF current_setting(''transaction_isolation'') IN (''repeatable read'', ''serializable'') AND EXISTS (
         SELECT FROM inserted AS %1$s
-        CROSS JOIN LATERAL (SELECT r.* FROM dms.tracked_%2$s AS r WHERE %3$s LIMIT 1) AS r
+        CROSS JOIN LATERAL (SELECT r.* FROM dms.tracked_%2$s AS r WHERE %3$s %6$s) AS r
         WHERE %4$s) THEN
         %5$s
-    END IF;', alias, tracked_id, equal_t, unseen, conflict) END) END
+    END IF;', alias, tracked_id, equal_t, unseen, conflict, one_t) END, one_t) END
     || CASE WHEN keep || arrive = '' THEN '' ELSE format('
     IF touched IS NOT NULL THEN
         %s
@@ -368,10 +371,10 @@ BEGIN
     END IF;
     INSERT INTO dms.TrackedRekey (TrackedTableId, DocumentId, OldKeyValues, KeyValues, IsRelinked)
     SELECT %3$s, d.DocumentId, old_key, new_key, %5$s FROM (%4$s) AS d
-    ON CONFLICT (TrackedTableId, DocumentId) DO NOTHING;
+    ON CONFLICT (TransactionId, TrackedTableId, DocumentId) DO NOTHING;
     IF NOT FOUND AND EXISTS (SELECT FROM dms.TrackedTable WHERE TrackedTableId = %3$s AND FilledAt IS NOT NULL) THEN
         UPDATE dms.TrackedRekey SET KeyValues = new_key, IsRelinked = IsRelinked OR %5$s
-        WHERE TrackedTableId = %3$s AND KeyValues = old_key;  -- a row that changes twice
+        WHERE TransactionId = pg_current_xact_id() AND TrackedTableId = %3$s AND KeyValues = old_key;  -- a row that changes twice
     END IF;
     RETURN NULL;
 END ', dms.tracked_key_json(tracked_id, 'OLD'), dms.tracked_key_json(tracked_id, 'NEW'), tracked_id, dms.tracked_document(tracked_id, 'old_key'),
@@ -397,9 +400,9 @@ BEGIN
     IF NOT EXISTS (SELECT FROM inserted) THEN
         RETURN NULL;
     END IF;
-    IF EXISTS (SELECT FROM dms.TrackedRekey WHERE TrackedTableId = %1$s) THEN
+    IF EXISTS (SELECT FROM dms.TrackedRekey WHERE TransactionId = pg_current_xact_id() AND TrackedTableId = %1$s) THEN
         WITH taken AS (
-            DELETE FROM dms.TrackedRekey WHERE TrackedTableId = %1$s RETURNING DocumentId, OldKeyValues, KeyValues, IsRelinked
+            DELETE FROM dms.TrackedRekey WHERE TransactionId = pg_current_xact_id() AND TrackedTableId = %1$s RETURNING DocumentId, OldKeyValues, KeyValues, IsRelinked
         )
         SELECT array_agg(t.DocumentId ORDER BY t.DocumentId), array_agg(t.KeyValues ORDER BY t.DocumentId),
                array_agg(t.DocumentId ORDER BY t.DocumentId) FILTER (WHERE t.IsRelinked), array_agg(t.OldKeyValues)
@@ -421,7 +424,7 @@ BEGIN
            count(*) FILTER (WHERE k.key IS NOT NULL AND d.DocumentId IS NULL), count(*) FILTER (WHERE k.key IS NULL)
     INTO renamed, changed, moved, referred, missing, gone
     FROM pair AS p
-    LEFT JOIN LATERAL (SELECT %8$s AS key FROM dms.tracked_%1$s AS r WHERE %9$s LIMIT 1) AS k ON true
+    LEFT JOIN LATERAL (SELECT %18$s AS key FROM dms.tracked_%1$s AS r WHERE %9$s%19$s) AS k ON true
     LEFT JOIN LATERAL (%10$s) AS d ON true
     WHERE p."dmsjournal watched" IS NOT FALSE;
     relinked := relinked || moved;
@@ -434,14 +437,14 @@ BEGIN
         SELECT array_agg(d.DocumentId ORDER BY d.DocumentId) INTO touched
         FROM deleted AS %5$s
         CROSS JOIN LATERAL (SELECT %11$s AS key OFFSET 0) AS k
-        LEFT JOIN LATERAL (SELECT true AS is_there FROM dms.tracked_%1$s AS r WHERE %12$s LIMIT 1) AS r ON true
+        LEFT JOIN LATERAL (SELECT true AS is_there FROM dms.tracked_%1$s AS r WHERE %12$s AND %8$s = k.key LIMIT 1) AS r ON true
         CROSS JOIN LATERAL (%10$s) AS d
         WHERE r.is_there IS NULL;
         IF cardinality(touched) = 1 AND missing = 1 AND %17$s THEN
             UPDATE dms.Document SET KeyValues = w.key, ContentVersion = NULL, IdentityVersion = NULL
             FROM (SELECT k.key
                   FROM inserted AS %5$s
-                  CROSS JOIN LATERAL (SELECT %8$s AS key FROM dms.tracked_%1$s AS r WHERE %12$s LIMIT 1) AS k
+                  CROSS JOIN LATERAL (SELECT %8$s AS key FROM dms.tracked_%1$s AS r WHERE %12$s %20$s) AS k
                   LEFT JOIN LATERAL (%10$s) AS d ON true WHERE d.DocumentId IS NULL) AS w
             WHERE DocumentId = touched[1];
             rekeyed := rekeyed || touched;
@@ -484,8 +487,8 @@ END ', tracked_id, dms.columns_of(keys, 's'),
                      || CASE WHEN referred <> '{}' THEN ARRAY['dmsjournal referred'] END) AS c),
         cells, alias, CASE WHEN links = '{}' THEN 'false' ELSE 'p."dmsjournal linked" IS NOT FALSE' END,
         CASE WHEN referred = '{}' THEN 'false' ELSE 'p."dmsjournal referred" IS NOT FALSE' END, key_r, equal_p, dms.tracked_document(tracked_id, 'k.key'),
-        key_t, equal_t, format(create_w, format('SELECT k.key FROM inserted AS %s CROSS JOIN LATERAL (SELECT %s AS key FROM dms.tracked_%s AS r WHERE %s LIMIT 1) AS k',
-                                                alias, key_r, tracked_id, equal_t)),
+        key_t, equal_t, format(create_w, format('SELECT k.key FROM inserted AS %s CROSS JOIN LATERAL (SELECT %s AS key FROM dms.tracked_%s AS r WHERE %s %s) AS k',
+                                                alias, key_r, tracked_id, equal_t, one_t)),
         CASE WHEN keep = '' THEN '' ELSE format('touched := touched || renamed || changed || rekeyed || relinked;
     IF touched IS NOT NULL THEN
         %s
@@ -524,7 +527,8 @@ END ', tracked_id, dms.columns_of(keys, 's'),
             relinked := nullif(ARRAY(SELECT unnest(relinked) EXCEPT SELECT unnest(rowless) ORDER BY 1), ''{}'');
         END IF;', replace(dms.tracked_document(tracked_id, 'w.key'), ' LIMIT 1', ' OFFSET 0'), tracked_id, typed) END,
         CASE WHEN EXISTS (SELECT FROM pg_class AS c WHERE c.oid = root AND c.relkind = 'p') OR EXISTS (SELECT FROM pg_inherits AS h WHERE h.inhparent = root)
-             THEN 'true' ELSE 'false' END);
+             THEN 'true' ELSE 'false' END,
+        CASE WHEN is_late THEN 'DISTINCT ' ELSE '' END || key_r, CASE WHEN is_late THEN '' ELSE ' LIMIT 1' END, one_t);
     statement := format('CREATE OR REPLACE FUNCTION dms.%I() RETURNS trigger %s AS %L', name, settings, source);
     RETURN NEXT;
 
@@ -552,7 +556,7 @@ BEGIN
     FROM deleted AS %1$s
     CROSS JOIN LATERAL (SELECT %2$s AS key OFFSET 0) AS k
     CROSS JOIN LATERAL (%3$s) AS d
-    LEFT JOIN LATERAL (SELECT true AS is_there FROM dms.tracked_%4$s AS r WHERE %5$s LIMIT 1) AS r ON true;
+    LEFT JOIN LATERAL (SELECT true AS is_there FROM dms.tracked_%4$s AS r WHERE %5$s AND %10$s = k.key LIMIT 1) AS r ON true;
 %9$s    IF touched IS NOT NULL THEN  -- another row has come under the key meanwhile
         UPDATE dms.Document SET ContentVersion = NULL, IdentityVersion = NULL WHERE DocumentId = ANY (touched);
         PERFORM dms.tracked_%4$s_edges(touched);
@@ -580,7 +584,7 @@ END ', alias, key_t, dms.tracked_document(tracked_id, 'k.key'), tracked_id, equa
                              CROSS JOIN LATERAL (%3$s) AS f WHERE f.DocumentId NOT IN (SELECT unnest(extra)));
         END IF;
     END IF;
-', tracked_id, typed, replace(dms.tracked_document(tracked_id, 'd.KeyValues'), ' LIMIT 1', ' OFFSET 0')) ELSE '' END);
+', tracked_id, typed, replace(dms.tracked_document(tracked_id, 'd.KeyValues'), ' LIMIT 1', ' OFFSET 0')) ELSE '' END, key_r);
     statement := format('CREATE OR REPLACE FUNCTION dms.%I() RETURNS trigger %s AS %L', name, settings, source);
     RETURN NEXT;
 

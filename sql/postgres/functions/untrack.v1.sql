@@ -11,6 +11,7 @@ BEGIN
     tracked := dms.tracked_id(table_name);
     kind := (SELECT t.ResourceKeyId FROM dms.TrackedTable AS t WHERE t.TrackedTableId = tracked);
     PERFORM dms.make_all_tracking(dms.tracked_neighbours(tracked), tracked);
+    DELETE FROM dms.TrackedRekey WHERE TrackedTableId = tracked;
     IF keep_documents THEN
         RETURN;
     END IF;

@@ -2,7 +2,10 @@
 CREATE FUNCTION dms.untrackable(relation oid, key_name name) RETURNS TABLE (reason text, remedy text)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    found   record;
+    found record;
+    parts CONSTANT oid[] := ARRAY(  -- the table, its partitions, and what inherits from it
+        WITH RECURSIVE part AS (SELECT relation AS id UNION SELECT h.inhrelid FROM part AS p JOIN pg_inherits AS h ON h.inhparent = p.id)
+        SELECT p.id FROM part AS p);
 BEGIN
     SELECT c.*, n.nspname, format('%I.%I', n.nspname, c.relname) AS name, pg_get_userbyid(c.relowner) AS owner,
            (SELECT con.oid FROM pg_constraint AS con WHERE con.conrelid = c.oid
@@ -46,13 +49,17 @@ BEGIN
         ORDER BY a.attnum LIMIT 1;
     END IF;
     IF reason IS NULL THEN
-        SELECT format('partition %s is a foreign table: nothing here sees its rows change', p.relid::regclass), 'Detach it, or track it where it is.' INTO reason, remedy
-        FROM pg_partition_tree(relation) AS p JOIN pg_class AS c ON c.oid = p.relid WHERE c.relkind = 'f' LIMIT 1;
+        SELECT format('its part %s is %s', c.oid::regclass, CASE WHEN c.relkind = 'f' THEN 'a foreign table: nothing here sees its rows change'
+                      WHEN c.relpersistence = 't' THEN 'temporary' ELSE 'UNLOGGED: a crash empties it, and no trigger sees that' END),
+               CASE WHEN c.relkind = 'f' THEN 'Detach it, or track it where it is.' WHEN c.relpersistence = 't' THEN 'Drop it.'
+                    ELSE format('ALTER TABLE %s SET LOGGED.', c.oid::regclass) END INTO reason, remedy
+        FROM unnest(parts) AS p (id) JOIN pg_class AS c ON c.oid = p.id
+        WHERE c.relkind = 'f' OR c.relpersistence IN ('t', 'u') ORDER BY c.oid::regclass::text LIMIT 1;
     END IF;
     IF reason IS NULL THEN
         SELECT format('subscription %s fills it, and no trigger of ours fires for what that writes', s.subname), 'Track it in the database that publishes it.' INTO reason, remedy
         FROM pg_subscription_rel AS r JOIN pg_subscription AS s ON s.oid = r.srsubid
-        WHERE r.srrelid = relation OR r.srrelid IN (SELECT p.relid FROM pg_partition_tree(relation) AS p) LIMIT 1;
+        WHERE r.srrelid = ANY (parts) LIMIT 1;
     END IF;
     IF reason IS NULL AND NOT (has_table_privilege(relation, 'SELECT') AND has_table_privilege(relation, 'TRIGGER') AND has_any_column_privilege(relation, 'UPDATE')) THEN
         reason := format('role %s lacks SELECT, UPDATE or TRIGGER on it', current_user);
@@ -62,9 +69,7 @@ BEGIN
     IF reason IS NULL THEN  -- statements on a part itself fire its own triggers
         SELECT format('role %s lacks TRIGGER on its part %s', current_user, p.id::regclass), format('GRANT TRIGGER ON %s TO %I.', p.id::regclass, current_user)
         INTO reason, remedy
-        FROM (WITH RECURSIVE part AS (SELECT relation AS id UNION SELECT h.inhrelid FROM part AS p JOIN pg_inherits AS h ON h.inhparent = p.id)
-              SELECT p.id FROM part AS p) AS p
-        WHERE NOT has_table_privilege(p.id, 'TRIGGER') ORDER BY 1 LIMIT 1;
+        FROM unnest(parts) AS p (id) WHERE NOT has_table_privilege(p.id, 'TRIGGER') ORDER BY 1 LIMIT 1;
     END IF;
     IF reason IS NULL AND row_security_active(relation) THEN
         reason := format('row level security hides rows from role %s, whose triggers read it', current_user);

@@ -30,15 +30,17 @@ CREATE TABLE dms.TrackedTable (
     CreatedAt      timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 COMMENT ON TABLE dms.TrackedTable IS 'dmsjournal: the tables of others that are journaled';
--- Keys that a statement changes, from its row triggers to its statement trigger: old and new rows are paired by row alone. A transaction sees
--- its own rows only, and leaves none.
+-- Keys that a statement changes, from its row triggers to its statement trigger: old and new rows are paired by row alone. A transaction looks at
+-- its own rows only, and passes by the dead ones of others in the index. It leaves none, but for a statement on a new partition, which has no
+-- trigger a statement before renew_tracking.
 CREATE TABLE dms.TrackedRekey (
+    TransactionId  xid8     NOT NULL DEFAULT pg_current_xact_id(),
     TrackedTableId smallint NOT NULL,
     DocumentId     bigint   NOT NULL,
     OldKeyValues   jsonb    NOT NULL,
     KeyValues      jsonb    NOT NULL,
     IsRelinked     boolean  NOT NULL,
-    CONSTRAINT PK_TrackedRekey PRIMARY KEY (TrackedTableId, DocumentId)
+    CONSTRAINT PK_TrackedRekey PRIMARY KEY (TransactionId, TrackedTableId, DocumentId)
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
 COMMENT ON TABLE dms.TrackedRekey IS 'dmsjournal: keys that a running statement changes';
 -- Documents of rows whose deferred foreign key refers to a row that is not there yet: another session may commit it before this transaction ends.
