@@ -5,7 +5,7 @@ CREATE FUNCTION dms.begin_split(journal text, partition text, versions bigint) R
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET row_security = off SET lock_timeout = '1500ms'
 SET quote_all_identifiers = off AS $$  -- definitions are compared as the server prints them
 DECLARE
-    found record;
+    seen record;
     is_same boolean;
     has_rest boolean;
     pieces bigint;
@@ -19,27 +19,27 @@ BEGIN
     IF pieces > 1000 THEN  -- where a sequence was set far ahead there may be billions
         RETURN pieces;
     END IF;
-    FOR found IN
+    FOR seen IN
         SELECT c.relname AS name, piece.low, piece.high
         FROM pg_class AS c LEFT JOIN dms.pieces_of(journal, partition, versions) AS piece ON piece.name = c.relname
         WHERE c.relnamespace = 'dms'::regnamespace AND c.relkind = 'r' AND NOT c.relispartition
           AND c.relname ~ ('^' || lower(journal) || '_split_\d+$')
     LOOP
         is_same := false;
-        IF found.high IS NOT NULL THEN
+        IF seen.high IS NOT NULL THEN
             EXECUTE format(
                 'SELECT (SELECT count(*) FROM dms.%1$I)'
                 ' = (SELECT count(*) FROM dms.%2$I WHERE ChangeVersion >= $1 AND ChangeVersion <= (SELECT max(ChangeVersion) FROM dms.%1$I)'
                 '    AND (ChangeVersion, DocumentId) <= (SELECT ChangeVersion, DocumentId FROM dms.%1$I ORDER BY ChangeVersion DESC, DocumentId DESC LIMIT 1))'
                 ' AND EXISTS (SELECT FROM pg_constraint WHERE conrelid = ''dms.%1$I''::regclass AND conname = ''ck_piece'' AND pg_get_constraintdef(oid) = $2)',
-                found.name, partition)
+                seen.name, partition)
             INTO is_same
-            USING coalesce(found.low, -9223372036854775807 - 1),
-                  CASE WHEN found.low IS NULL THEN format('CHECK ((changeversion < ''%s''::bigint))', found.high)
-                       ELSE format('CHECK (((changeversion >= ''%s''::bigint) AND (changeversion < ''%s''::bigint)))', found.low, found.high) END;
+            USING coalesce(seen.low, -9223372036854775807 - 1),
+                  CASE WHEN seen.low IS NULL THEN format('CHECK ((changeversion < ''%s''::bigint))', seen.high)
+                       ELSE format('CHECK (((changeversion >= ''%s''::bigint) AND (changeversion < ''%s''::bigint)))', seen.low, seen.high) END;
         END IF;
         IF is_same IS NOT TRUE THEN
-            EXECUTE format('DROP TABLE dms.%I', found.name);
+            EXECUTE format('DROP TABLE dms.%I', seen.name);
         END IF;
     END LOOP;
     RETURN pieces;

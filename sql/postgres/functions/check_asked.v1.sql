@@ -3,7 +3,7 @@ CREATE FUNCTION dms.check_asked(table_name text, shows name[], columns name[], k
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET quote_all_identifiers = off AS $$
 DECLARE
     relation oid;
-    found    record;
+    named    record;
     wrong    name;
     trusted  name[] := '{}';
 BEGIN
@@ -25,23 +25,23 @@ BEGIN
         trusted := ARRAY(SELECT DISTINCT o.role FROM dms.tracked_owners(relation) AS o ORDER BY o.role);
     END IF;
     PERFORM dms.check_trackable(relation, key, trusted);
-    SELECT c.relname, n.nspname, format('%I.%I', n.nspname, c.relname) AS name INTO found
+    SELECT c.relname, n.nspname, format('%I.%I', n.nspname, c.relname) AS name INTO named
     FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE c.oid = relation;
     IF EXISTS (SELECT FROM dms.TrackedTable AS t WHERE dms.tracked_relation(t.TrackedTableId) = relation) THEN
-        RAISE EXCEPTION 'table % is tracked already', found.name
+        RAISE EXCEPTION 'table % is tracked already', named.name
             USING ERRCODE = 'DJ009', HINT = 'To take in what has changed about it, use --renew (dms.renew_tracking); for other columns or another key, untrack it first.';
     END IF;
     SELECT c INTO wrong FROM unnest(shows || columns) AS c
     WHERE NOT EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = relation AND a.attname = c AND a.attnum > 0 AND NOT a.attisdropped) LIMIT 1;
     IF wrong IS NOT NULL THEN
-        RAISE EXCEPTION 'table % has no column %', found.name, quote_ident(wrong)
+        RAISE EXCEPTION 'table % has no column %', named.name, quote_ident(wrong)
             USING ERRCODE = 'DJ009', COLUMN = wrong, HINT = 'Its columns are ' || (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum) FROM pg_attribute AS a
                                                                                    WHERE a.attrelid = relation AND a.attnum > 0 AND NOT a.attisdropped) || '.';
     END IF;
     SELECT c INTO wrong FROM unnest(shows || columns) AS c
     WHERE EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = relation AND a.attname = c AND a.attgenerated = 'v' AND NOT a.attisdropped) LIMIT 1;
     IF wrong IS NOT NULL THEN
-        RAISE EXCEPTION 'column % of table % is generated and virtual: no trigger is told its values', quote_ident(wrong), found.name
+        RAISE EXCEPTION 'column % of table % is generated and virtual: no trigger is told its values', quote_ident(wrong), named.name
             USING ERRCODE = 'DJ009', COLUMN = wrong, HINT = 'Name the columns that it is computed from.';
     END IF;
     RETURN relation;

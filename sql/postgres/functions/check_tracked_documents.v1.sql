@@ -2,7 +2,7 @@
 -- an id. Ends with a row 'end': the last id that was looked at, null at the end.
 CREATE FUNCTION dms.check_tracked_documents(table_name text, after bigint) RETURNS TABLE (code text, name text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET row_security = off
-SET TimeZone = 'UTC' SET DateStyle = 'ISO, YMD' SET IntervalStyle = 'postgres' SET extra_float_digits = 1 SET bytea_output = 'hex' SET lc_monetary = 'C' AS $$
+SET TimeZone = 'UTC' SET DateStyle = 'ISO, YMD' SET IntervalStyle = 'postgres' SET extra_float_digits = 1 SET bytea_output = 'hex' SET lc_monetary = 'C' SET array_nulls = on AS $$
 DECLARE
     tracked smallint := dms.tracked_id(table_name);
     kind    smallint := (SELECT t.ResourceKeyId FROM dms.TrackedTable AS t WHERE t.TrackedTableId = tracked);

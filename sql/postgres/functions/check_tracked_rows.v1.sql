@@ -2,7 +2,7 @@
 -- what their rows say. One statement looks at rows, documents and edges, so it is exact while others write. Ends with a row 'end': the table's blocks.
 CREATE FUNCTION dms.check_tracked_rows(table_name text, low bigint, high bigint) RETURNS TABLE (code text, name text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET row_security = off
-SET TimeZone = 'UTC' SET DateStyle = 'ISO, YMD' SET IntervalStyle = 'postgres' SET extra_float_digits = 1 SET bytea_output = 'hex' SET lc_monetary = 'C' AS $$
+SET TimeZone = 'UTC' SET DateStyle = 'ISO, YMD' SET IntervalStyle = 'postgres' SET extra_float_digits = 1 SET bytea_output = 'hex' SET lc_monetary = 'C' SET array_nulls = on AS $$
 DECLARE
     tracked smallint := dms.tracked_id(table_name);
     keeps   boolean := (SELECT t.KeepsBodies FROM dms.TrackedTable AS t WHERE t.TrackedTableId = tracked);

@@ -7,7 +7,7 @@ LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET quote_all_identifiers
 DECLARE
     object  record;
     objects jsonb;  -- what tracking_of gives: generated once, which is most of what this costs
-    found   text;
+    seen    text;
     owner   name := (SELECT pg_get_userbyid(c.relowner) FROM pg_class AS c
                     WHERE c.oid = dms.tracked_relation(tracked_id) AND c.relkind = 'p' AND pg_get_userbyid(c.relowner) <> current_user);
 BEGIN
@@ -55,9 +55,9 @@ BEGIN
     FOR object IN SELECT o.* FROM ROWS FROM (jsonb_to_recordset(objects) AS (kind text, name text, relation oid, type smallint, statement text, source text)) WITH ORDINALITY AS o
                   ORDER BY o.ordinality LOOP
         IF object.kind = 'view' THEN
-            found := dms.tracked_state(object.kind, object.name, object.relation, object.type, object.source);
-            IF found <> 'ok' THEN
-                IF found <> 'is missing' THEN
+            seen := dms.tracked_state(object.kind, object.name, object.relation, object.type, object.source);
+            IF seen <> 'ok' THEN
+                IF seen <> 'is missing' THEN
                     EXECUTE format('DROP VIEW dms.%I', object.name);
                 END IF;
                 EXECUTE object.statement;
@@ -65,12 +65,12 @@ BEGIN
             END IF;
         ELSIF object.kind = 'function' THEN
             EXECUTE object.statement;
-            FOR found IN SELECT p.oid::regprocedure::text FROM pg_proc AS p WHERE p.pronamespace = 'dms'::regnamespace AND p.proname = object.name LOOP
-                EXECUTE format('REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC', found);
-                EXECUTE format('COMMENT ON FUNCTION %s IS ''dmsjournal: of a tracked table''', found);
+            FOR seen IN SELECT p.oid::regprocedure::text FROM pg_proc AS p WHERE p.pronamespace = 'dms'::regnamespace AND p.proname = object.name LOOP
+                EXECUTE format('REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC', seen);
+                EXECUTE format('COMMENT ON FUNCTION %s IS ''dmsjournal: of a tracked table''', seen);
                 -- A partition comes with a copy of the row's trigger, which takes the right of the role that makes the partition.
                 IF object.name = format('tracked_%s_rekey', tracked_id) AND owner IS NOT NULL THEN
-                    EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %I', found, owner);
+                    EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %I', seen, owner);
                 END IF;
             END LOOP;
         ELSIF dms.tracked_state(object.kind, object.name, object.relation, object.type, object.source) <> 'ok' THEN

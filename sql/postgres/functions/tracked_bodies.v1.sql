@@ -2,7 +2,7 @@
 -- rights: who reads bodies needs SELECT on the tables.
 CREATE FUNCTION dms.tracked_bodies(ids bigint[]) RETURNS TABLE (DocumentId bigint, Body jsonb)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET row_security = off
-SET TimeZone = 'UTC' SET DateStyle = 'ISO, YMD' SET IntervalStyle = 'postgres' SET extra_float_digits = 1 SET bytea_output = 'hex' SET lc_monetary = 'C' AS $$
+SET TimeZone = 'UTC' SET DateStyle = 'ISO, YMD' SET IntervalStyle = 'postgres' SET extra_float_digits = 1 SET bytea_output = 'hex' SET lc_monetary = 'C' SET array_nulls = on AS $$
 DECLARE
     tracked smallint;
     query   text;

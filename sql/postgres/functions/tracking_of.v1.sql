@@ -64,7 +64,7 @@ BEGIN
           AND dms.tracked_base_type(a.atttypid) <> ALL (
               ARRAY['bool', 'int2', 'int4', 'int8', 'numeric', 'text', 'varchar', 'bpchar', 'name', 'uuid', 'bytea', 'jsonb', 'date']::regtype[])) THEN
         settings := settings || '
-SET TimeZone = ''UTC'' SET DateStyle = ''ISO, YMD'' SET IntervalStyle = ''postgres'' SET extra_float_digits = 1 SET bytea_output = ''hex'' SET lc_monetary = ''C''';
+SET TimeZone = ''UTC'' SET DateStyle = ''ISO, YMD'' SET IntervalStyle = ''postgres'' SET extra_float_digits = 1 SET bytea_output = ''hex'' SET lc_monetary = ''C'' SET array_nulls = on';
     END IF;
     -- A snapshot that is older than a document of the row does not see it, though the row's lock was waited for: the unique uuid tells, and the writer's
     -- transaction fails as a conflict of snapshots does. A document whose key changed since may have the uuid; then another one is drawn.
@@ -283,8 +283,8 @@ END ';
     name := format('tracked_%s_insert', tracked_id);
     source := format('
 DECLARE
-    touched bigint[]; found bigint[]; orphans bigint[];
-    found_keys jsonb[];
+    touched bigint[]; known bigint[]; orphans bigint[];
+    known_keys jsonb[];
     stamped bigint;
 BEGIN
     IF NOT EXISTS (SELECT FROM inserted) THEN
@@ -299,15 +299,15 @@ BEGIN
         INSERT INTO dms.Document (ResourceKeyId, KeyValues)
         SELECT %1$s, w.key FROM wanted AS w WHERE w.DocumentId IS NULL%7$s
     )
-    SELECT array_agg(w.DocumentId), array_agg(w.key), %8$s INTO found, found_keys, touched FROM wanted AS w WHERE w.DocumentId IS NOT NULL;
-    IF found IS NOT NULL THEN
-        UPDATE dms.Document SET ContentVersion = NULL, IdentityVersion = NULL WHERE DocumentId = ANY (found);
+    SELECT array_agg(w.DocumentId), array_agg(w.key), %8$s INTO known, known_keys, touched FROM wanted AS w WHERE w.DocumentId IS NOT NULL;
+    IF known IS NOT NULL THEN
+        UPDATE dms.Document SET ContentVersion = NULL, IdentityVersion = NULL WHERE DocumentId = ANY (known);
         GET DIAGNOSTICS stamped = ROW_COUNT;
-        IF stamped < cardinality(found) THEN  -- a fill has removed one meanwhile
-            PERFORM dms.tracked_%4$s_ensure(found_keys);
+        IF stamped < cardinality(known) THEN  -- a fill has removed one meanwhile
+            PERFORM dms.tracked_%4$s_ensure(known_keys);
         END IF;
-        PERFORM dms.tracked_%4$s_edges(found);
-        touched := touched || found;
+        PERFORM dms.tracked_%4$s_edges(known);
+        touched := touched || known;
     END IF;', tracked.ResourceKeyId, alias, key_r, tracked_id, equal_t, dms.tracked_document(tracked_id, 'k.key'),
         CASE WHEN keep || arrive = '' THEN '' ELSE ' RETURNING DocumentId' END,
         CASE WHEN keep || arrive = '' THEN 'NULL' ELSE '(SELECT array_agg(m.DocumentId) FROM made AS m)' END,
