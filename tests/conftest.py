@@ -7,6 +7,7 @@ import itertools
 import os
 import shutil
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -42,6 +43,9 @@ SETTINGS = {
     "max_wal_size": "256MB",
     "shared_buffers": "128MB",
 }
+
+
+_SESSIONS = "SELECT EXISTS (SELECT FROM pg_stat_get_activity(NULL) JOIN pg_database ON oid = datid WHERE datname = %s)"
 
 
 class PostgresServer:
@@ -93,7 +97,16 @@ class PostgresServer:
             yield self.embedded.url(name)
         finally:
             if self.embedded.running:  # a test that kills the server may leave it so
+                self._await_end_of_sessions(name)
                 self._execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+    def _await_end_of_sessions(self, name: str) -> None:
+        """Waits for sessions that a test has closed and that are about to end: DROP DATABASE looks again after 100 ms only."""
+        with self._admin.connect() as connection:
+            for _ in range(10):
+                if not connection.exec_driver_sql(_SESSIONS, (name,)).scalar():
+                    return
+                time.sleep(0.005)
 
     def _execute(self, statement: str) -> None:
         with self._admin.connect() as connection:
