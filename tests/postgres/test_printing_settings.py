@@ -24,6 +24,12 @@ SETTINGS = {
     "literals": {"standard_conforming_strings": "off", "array_nulls": "off", "transform_null_equals": "on"},
     "locale": {"lc_monetary": "C.UTF-8", "lc_numeric": "C.UTF-8", "lc_time": "C.UTF-8", "client_min_messages": "error"},
 }
+AT_ONCE = {  # all of them in two sets: one cannot have two styles of dates and intervals
+    "all": {
+        name: value for group, settings in SETTINGS.items() if group != "times before 1970" for name, value in settings.items()
+    },
+    "times before 1970": SETTINGS["times before 1970"],
+}
 _CHANGING = re.compile(
     r"[0-9a-f]{8}-[0-9a-f-]{27}"  # uuids
     r"|\d{4}-\d\d-\d\d[ T][\d:.]+(Z|[+-][\d:]+)?"  # times
@@ -64,11 +70,24 @@ def plain(postgres_server: Any) -> list[tuple[str, str]]:
 
 
 @pytest.mark.acceptance("83")
+@pytest.mark.parametrize(("settings", "of"), [("all", "role"), ("times before 1970", "database")])
+def test_each_command_says_the_same(postgres_server: Any, plain: list[tuple[str, str]], settings: str, of: str) -> None:
+    assert_the_same(postgres_server, plain, AT_ONCE[settings], of)
+
+
+@pytest.mark.long
+@pytest.mark.acceptance("83")
 @pytest.mark.parametrize("of", ["role", "database"])
 @pytest.mark.parametrize("settings", SETTINGS)
-def test_each_command_says_the_same(postgres_server: Any, plain: list[tuple[str, str]], of: str, settings: str) -> None:
-    with postgres_server.fresh_database() as url:
-        alter(postgres_server, url, of, SETTINGS[settings])
+def test_each_command_says_the_same_with_one_kind_of_setting(
+    postgres_server: Any, plain: list[tuple[str, str]], settings: str, of: str
+) -> None:
+    assert_the_same(postgres_server, plain, SETTINGS[settings], of)
+
+
+def assert_the_same(server: Any, plain: list[tuple[str, str]], settings: dict[str, str], of: str) -> None:
+    with server.fresh_database() as url:
+        alter(server, url, of, settings)
         with sa.create_engine(url, poolclass=sa.NullPool).connect() as admin:
             for found, expected in zip(told(url, admin), plain, strict=True):
                 assert found == expected
