@@ -34,6 +34,13 @@ READERS: dict[str, tuple[set[str], Callable[[dj.Journal, dj.Window], Any]]] = {
 }
 EVENT: Any = None
 PLACES = {"lowest": 0, "middle": 1, "newest": 2, "default": -1}
+WAYS = ("detached", "dropped")
+EACH = [  # each place of each journal one way, so that each place and each journal is tried both ways; the others in the long runs
+    pytest.param(name, place, way, marks=() if (number + at + as_dropped) % 2 else pytest.mark.long)
+    for number, name in enumerate(JOURNALS)
+    for at, place in enumerate(PLACES)
+    for as_dropped, way in enumerate(WAYS)
+]
 
 
 def fed(journal: dj.Journal, window: dj.Window) -> list[dj.FeedEvent]:
@@ -73,9 +80,7 @@ def parted(journal: dj.Journal, url: str) -> dj.Journal:
 
 
 @pytest.mark.acceptance("96")
-@pytest.mark.parametrize("way", ["detached", "dropped"])
-@pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("name", JOURNALS)
+@pytest.mark.parametrize(("name", "place", "way"), EACH)
 def test_a_part_that_is_gone_is_refused_named_and_expired(
     parted: dj.Journal, connections: list[sa.Connection], name: str, place: str, way: str
 ) -> None:
