@@ -187,8 +187,14 @@ def test_what_is_planted_does_run_where_the_path_is_the_sessions(server: Any, pl
 
 
 @pytest.mark.acceptance("104")
-@pytest.mark.parametrize("role", ["installer", "postgres"])
-@pytest.mark.parametrize("way", ["command", "script", "given connection", "given transaction"])
+@pytest.mark.parametrize(
+    ("role", "way"),
+    [
+        pytest.param(role, way, marks=() if (number + other) % 2 else pytest.mark.long)
+        for number, role in enumerate(["installer", "postgres"])
+        for other, way in enumerate(["command", "script", "given connection", "given transaction"])
+    ],
+)  # each way by one role, each role by one way of the program and one of Alembic; the others in the long runs
 def test_nothing_planted_runs_in_an_installation_and_a_removal(hostile: Hostile, role: str, way: str) -> None:
     with hostile.attacking(role) as url:
         if way == "command":
