@@ -23,6 +23,7 @@ import sqlalchemy as sa
 if TYPE_CHECKING:
     import dmsjournal as dj
     from dmsjournal.testing.embedded import EmbeddedPostgres
+    from tests.commands import Commands
     from tests.consumer import Consumer
     from tests.sqlserver.server import SqlServer
 
@@ -137,6 +138,15 @@ def folder_in_memory() -> Iterator[Path | None]:
     else:
         with tempfile.TemporaryDirectory(prefix="dmsjournal-", dir=memory) as folder:
             yield Path(folder)
+
+
+@pytest.fixture(scope="session")
+def commands() -> "Iterator[Commands]":
+    """Runs commands in processes of their own, without the second that each would take to import the package."""
+    from tests.commands import Commands
+
+    with Commands() as commands:
+        yield commands
 
 
 @pytest.fixture(scope="session")

@@ -1,9 +1,7 @@
 """Options: migration branches of their own, which a database may have or not (docs/dba/options.md)."""
 
-import os
 import re
-import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,8 +15,10 @@ from dmsjournal.cli import app
 from dmsjournal.database import revisions, sql
 from dmsjournal.schema import migrate as migrations
 from dmsjournal.schema import options
+from tests.commands import Commands
 from tests.helpers import PLAN, STUDENT, catalog, change_identity, commit, document, expected_changes, write
 
+Program = Callable[..., str]
 OPTION = "max_dep_identity_version"
 ROW = f"{OPTION}_0006"
 ENGINES = ["postgres", "sqlserver"]
@@ -40,19 +40,17 @@ def cli(url: str, *arguments: str) -> str:
     return done.stdout
 
 
-def alembic(url: str, *arguments: str) -> str:
-    """What Alembic's own command prints, beside alembic.ini."""
-    root = sql.shipped("alembic.ini").parent
-    paths = os.pathsep.join([str(root), os.environ.get("PYTHONPATH", "")])
-    done = subprocess.run(
-        [sys.executable, "-m", "alembic", "-n", "postgres", *arguments],
-        cwd=root,
-        env={**os.environ, "DMSJOURNAL_URL": url, "PYTHONPATH": paths},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    return f"{done.returncode}\n{done.stdout}"
+@pytest.fixture
+def alembic(empty: str, commands: Commands, monkeypatch: pytest.MonkeyPatch) -> Program:
+    """Runs Alembic's own command on the empty database, beside alembic.ini; returns its exit code and what it printed."""
+    monkeypatch.chdir(sql.shipped("alembic.ini").parent)
+    monkeypatch.setenv("DMSJOURNAL_URL", empty)
+
+    def run(*arguments: str) -> str:
+        code, printed = commands.run(["-n", "postgres", *arguments], program="alembic")
+        return f"{code}\n{printed}"
+
+    return run
 
 
 def shape(admin: sa.Connection) -> dict[str, object]:
@@ -243,49 +241,49 @@ def test_an_options_script_takes_no_revision() -> None:
 # Alembic's own command.
 
 
-def test_alembic_goes_on_with_head_where_there_is_an_option(empty: str, admin: sa.Connection) -> None:
-    assert alembic(empty, "upgrade", "head").startswith("0\n")
+def test_alembic_goes_on_with_head_where_there_is_an_option(alembic: Program, admin: sa.Connection) -> None:
+    assert alembic("upgrade", "head").startswith("0\n")
     assert rows(admin) == ["0007"]
-    assert "0007" in alembic(empty, "current")
-    assert alembic(empty, "upgrade", f"{OPTION}@head").startswith("0\n")
+    assert "0007" in alembic("current")
+    assert alembic("upgrade", f"{OPTION}@head").startswith("0\n")
     assert rows(admin) == ["0007", ROW]
-    assert alembic(empty, "upgrade", "head").startswith("0\n")
-    assert alembic(empty, "upgrade", "journal@head").startswith("0\n")
-    shown = alembic(empty, "current")
+    assert alembic("upgrade", "head").startswith("0\n")
+    assert alembic("upgrade", "journal@head").startswith("0\n")
+    shown = alembic("current")
     assert "0007" in shown
     assert ROW in shown
-    refused = alembic(empty, "downgrade", "journal@-2")
+    refused = alembic("downgrade", "journal@-2")
     assert refused.startswith("1\n")
     assert f"option {OPTION} needs revision 0006" in refused
     assert rows(admin) == ["0007", ROW]
-    assert alembic(empty, "downgrade", f"{OPTION}@base").startswith("0\n")
+    assert alembic("downgrade", f"{OPTION}@base").startswith("0\n")
     assert rows(admin) == ["0007"]
 
 
-def test_alembic_takes_heads_up_and_base_down_in_an_order_that_works(empty: str, admin: sa.Connection) -> None:
+def test_alembic_takes_heads_up_and_base_down_in_an_order_that_works(alembic: Program, admin: sa.Connection) -> None:
     """`heads` are the journal's and those of the options that the database has: nobody has asked for the others."""
-    assert alembic(empty, "upgrade", "heads").startswith("0\n")
+    assert alembic("upgrade", "heads").startswith("0\n")
     assert rows(admin) == ["0007"]
     for name in migrations.known_options():
-        assert alembic(empty, "upgrade", f"{name}@head").startswith("0\n")
-    assert alembic(empty, "upgrade", "heads").startswith("0\n")
+        assert alembic("upgrade", f"{name}@head").startswith("0\n")
+    assert alembic("upgrade", "heads").startswith("0\n")
     assert len(rows(admin)) == 1 + len(migrations.known_options())
-    assert alembic(empty, "downgrade", "base").startswith("0\n")
+    assert alembic("downgrade", "base").startswith("0\n")
     assert rows(admin) == []
 
 
 @pytest.mark.parametrize("command", [("check",), ("current", "--check-heads")], ids=" ".join)
 def test_alembic_checks_the_journal_and_the_options_that_are_there(
-    empty: str, admin: sa.Connection, command: tuple[str, ...]
+    alembic: Program, admin: sa.Connection, command: tuple[str, ...]
 ) -> None:
-    assert not alembic(empty, *command).startswith("0\n")  # nothing is installed
-    assert alembic(empty, "upgrade", "0006").startswith("0\n")
-    assert not alembic(empty, *command).startswith("0\n")
-    assert alembic(empty, "upgrade", "head").startswith("0\n")
-    assert alembic(empty, *command).startswith("0\n")
-    assert alembic(empty, "upgrade", f"{OPTION}@head").startswith("0\n")
+    assert not alembic(*command).startswith("0\n")  # nothing is installed
+    assert alembic("upgrade", "0006").startswith("0\n")
+    assert not alembic(*command).startswith("0\n")
+    assert alembic("upgrade", "head").startswith("0\n")
+    assert alembic(*command).startswith("0\n")
+    assert alembic("upgrade", f"{OPTION}@head").startswith("0\n")
     commit(admin, "CREATE TABLE public.theirs (id integer)")  # no business of the journal's
-    assert alembic(empty, *command).startswith("0\n")
+    assert alembic(*command).startswith("0\n")
 
 
 # The commands.

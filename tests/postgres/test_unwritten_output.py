@@ -7,7 +7,8 @@ from typer.main import get_command
 
 import dmsjournal as dj
 from dmsjournal import cli
-from tests.acceptance.test_unwritten_output import CLOSED, run
+from tests import commands as in_processes
+from tests.acceptance.test_unwritten_output import CLOSED
 from tests.helpers import STUDENT, document, write
 
 pytestmark = pytest.mark.acceptance("86")
@@ -65,7 +66,9 @@ def test_every_command_is_looked_at() -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_each_command_says_so(journal: dj.Journal, url: str, command: str, tmp_path: Path) -> None:
+def test_each_command_says_so(
+    journal: dj.Journal, url: str, commands: in_processes.Commands, monkeypatch: pytest.MonkeyPatch, command: str, tmp_path: Path
+) -> None:
     write(journal, *(document(STUDENT, n) for n in range(5)))
     with journal.write() as tx:
         tx.rekey(STUDENT, {"studentId": 1}, {"studentId": 100})
@@ -73,7 +76,10 @@ def test_each_command_says_so(journal: dj.Journal, url: str, command: str, tmp_p
     journal.consumers.register("other", 1)
     (tmp_path / "documents.jsonl").write_bytes(LINE)
     arguments = [each.format(folder=tmp_path) for each in COMMANDS[command]]
-    done = run("closed", *command.split(), *arguments, url=None if command == "token" else url)
-    assert done.returncode == 1, done.stderr
-    assert done.stderr.endswith(CLOSED)
-    assert "Traceback" not in done.stderr
+    monkeypatch.setenv("DMSJOURNAL_URL", url)
+    if command == "token":
+        monkeypatch.delenv("DMSJOURNAL_URL")
+    done = commands.run([*command.split(), *arguments], output=in_processes.CLOSED)
+    assert done.code == 1, done.printed
+    assert done.printed.endswith(CLOSED)
+    assert "Traceback" not in done.printed
