@@ -8,6 +8,9 @@ READY := .venv/.ready
 
 .PHONY: test test-long test-newest test-oldest demo bench twins lock audit clean
 
+# The tests start hundreds of processes: Python keeps what it has compiled, whatever the environment says, for the next one.
+test test-long test-newest test-oldest: export PYTHONDONTWRITEBYTECODE :=
+
 test: $(READY)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check --quiet
