@@ -142,7 +142,7 @@ def shape_of(name: str) -> list[Event]:
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("number", [2, 7, 32])
+@pytest.mark.parametrize("number", [2, pytest.param(7, marks=pytest.mark.long), 32])
 def test_a_large_journal_is_read_in_parts_and_cut_equally_all_the_same(shape: str, number: int) -> None:
     journal = Journal(shape_of(shape))
     window = Range(0, max(version for version, _ in journal.events))
