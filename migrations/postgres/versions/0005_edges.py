@@ -12,6 +12,7 @@ def upgrade() -> None:
         "tables/ResourceDependency.fill.v1",
         "tables/JournalFloor.raised.v1",
         "triggers/truncate_dependencies.v1",
+        "functions/parent_resource.v1",
         "functions/keep_parent_resource.v1",
         "functions/stamp_parents.v1",
         "functions/stamp_repointed_parents.v1",
@@ -26,6 +27,7 @@ def downgrade() -> None:
         "functions/stamp_repointed_parents.drop",
         "functions/stamp_parents.drop",
         "functions/keep_parent_resource.drop",
+        "functions/parent_resource.drop",
         "triggers/truncate_dependencies.drop",
         "tables/ResourceDependency.drop",
     )

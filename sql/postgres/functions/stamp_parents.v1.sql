@@ -15,20 +15,30 @@ DECLARE
     this_transaction bigint;
     floor bigint := coalesce(nullif(current_setting('dms.entered_at', true), '')::bigint, 9223372036854775807);
     parents bigint[];
+    misfiled bigint[];
+    children bigint[];
     repaired bigint;
 BEGIN
     IF NOT EXISTS (SELECT FROM changed) THEN
         RETURN NULL;
     END IF;
     this_transaction := pg_current_xact_id()::text;
-    IF TG_OP = 'INSERT' AND EXISTS (SELECT FROM changed WHERE ParentResourceKeyId = 0) THEN
-        -- The parent came in the same statement, which the edge's own trigger could not see: the update sets the resource.
+    IF TG_OP = 'INSERT' AND EXISTS (
+        SELECT FROM (SELECT DISTINCT ParentDocumentId, ParentResourceKeyId FROM changed) AS e
+        LEFT JOIN LATERAL (SELECT ResourceKeyId FROM dms.Document WHERE DocumentId = e.ParentDocumentId OFFSET 0) AS p ON true
+        WHERE e.ParentResourceKeyId = 0 OR p.ResourceKeyId <> e.ParentResourceKeyId) THEN
+        -- The caller wrote another resource, or the parent came in the same statement, which the edge's own trigger could not see. The update sets
+        -- the resource, and its trigger does for these edges what is done below.
+        SELECT array_agg(e.ParentDocumentId), array_agg(e.ChildDocumentId) INTO misfiled, children
+        FROM changed AS e
+        LEFT JOIN LATERAL (SELECT ResourceKeyId FROM dms.Document WHERE DocumentId = e.ParentDocumentId OFFSET 0) AS p ON true
+        WHERE e.ParentResourceKeyId = 0 OR p.ResourceKeyId <> e.ParentResourceKeyId;
         UPDATE dms.ReferenceEdge AS edge SET ParentResourceKeyId = 0
-        FROM (SELECT ParentDocumentId, ChildDocumentId FROM changed WHERE ParentResourceKeyId = 0) AS orphan
-        WHERE edge.ParentDocumentId = orphan.ParentDocumentId AND edge.ChildDocumentId = orphan.ChildDocumentId
-            AND EXISTS (SELECT FROM dms.Document WHERE DocumentId = orphan.ParentDocumentId);
+        FROM unnest(misfiled, children) AS w (parent, child)
+        WHERE edge.ParentDocumentId = w.parent AND edge.ChildDocumentId = w.child
+            AND EXISTS (SELECT FROM dms.Document WHERE DocumentId = w.parent);
         GET DIAGNOSTICS repaired = ROW_COUNT;
-        IF repaired < (SELECT count(*) FROM changed WHERE ParentResourceKeyId = 0) THEN
+        IF repaired < cardinality(misfiled) THEN
             RAISE EXCEPTION 'the parent of an edge is hidden from role %, whose triggers stamp it', current_user
                 USING ERRCODE = 'DJ008', HINT = 'Do not force row level security on the owner of dms.Document and dms.ReferenceEdge.';
         END IF;
@@ -39,6 +49,7 @@ BEGIN
         FROM changed AS e
         LEFT JOIN LATERAL (  -- a child that this statement deletes is not there: whatever its stamps were, the parent's is newer
             SELECT ResourceKeyId, IdentityVersion FROM dms.Document WHERE DocumentId = e.ChildDocumentId OFFSET 0) AS c ON true
+        WHERE misfiled IS NULL OR (SELECT ResourceKeyId FROM dms.Document WHERE DocumentId = e.ParentDocumentId) = e.ParentResourceKeyId
     ), dependencies AS (
         INSERT INTO dms.ResourceDependency (ParentResourceKeyId, ChildResourceKeyId)
         SELECT pair.ParentResourceKeyId, pair.ChildResourceKeyId

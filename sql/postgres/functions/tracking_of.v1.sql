@@ -187,8 +187,8 @@ BEGIN
         WHERE e.ParentDocumentId = w.parent AND e.ChildDocumentId = w.child;
     END IF;
     IF new_parents IS NOT NULL THEN
-        INSERT INTO dms.ReferenceEdge (ParentDocumentId, ChildDocumentId, IsIdentityComponent)
-        SELECT w.parent, w.child, w.is_identity FROM unnest(new_parents, new_children, new_identity) AS w (parent, child, is_identity)
+        INSERT INTO dms.ReferenceEdge (ParentDocumentId, ChildDocumentId, IsIdentityComponent, ParentResourceKeyId)
+        SELECT w.parent, w.child, w.is_identity, %6$s FROM unnest(new_parents, new_children, new_identity) AS w (parent, child, is_identity)
         ON CONFLICT (ParentDocumentId, ChildDocumentId) DO NOTHING;
     END IF;
     IF kept_parents IS NOT NULL THEN  -- another foreign key refers to the same row now
@@ -214,7 +214,7 @@ END ', tracked_id, typed, link, ensure, CASE WHEN late IS NULL THEN '' ELSE form
         CROSS JOIN LATERAL (SELECT r.* FROM dms.tracked_%1$s AS r WHERE %2$s LIMIT 1) AS r
         WHERE %3$s) THEN
         %4$s
-    END IF;', tracked_id, typed, unseen, conflict) END) END;
+    END IF;', tracked_id, typed, unseen, conflict) END, tracked.ResourceKeyId) END;
     statement := format('CREATE OR REPLACE FUNCTION dms.%I(parents bigint[], waits boolean DEFAULT true) RETURNS void %s AS %L', name, settings, source);
     RETURN NEXT;
 
@@ -326,8 +326,8 @@ BEGIN
         CROSS JOIN LATERAL (
             %6$s) AS l
     ), made AS (
-        INSERT INTO dms.ReferenceEdge (ParentDocumentId, ChildDocumentId, IsIdentityComponent)
-        SELECT l.parent, l.child, bool_or(l.is_identity) FROM link AS l WHERE l.child IS NOT NULL GROUP BY l.parent, l.child
+        INSERT INTO dms.ReferenceEdge (ParentDocumentId, ChildDocumentId, IsIdentityComponent, ParentResourceKeyId)
+        SELECT l.parent, l.child, bool_or(l.is_identity), %9$s FROM link AS l WHERE l.child IS NOT NULL GROUP BY l.parent, l.child
         ON CONFLICT (ParentDocumentId, ChildDocumentId) DO NOTHING
     )
     SELECT array_agg(DISTINCT l.parent) INTO orphans FROM link AS l WHERE l.child IS NULL;
@@ -348,7 +348,7 @@ BEGIN
         CROSS JOIN LATERAL (SELECT r.* FROM dms.tracked_%2$s AS r WHERE %3$s %6$s) AS r
         WHERE %4$s) THEN
         %5$s
-    END IF;', alias, tracked_id, equal_t, unseen, conflict, one_t) END, one_t) END
+    END IF;', alias, tracked_id, equal_t, unseen, conflict, one_t) END, one_t, tracked.ResourceKeyId) END
     || CASE WHEN keep || arrive = '' THEN '' ELSE format('
     IF touched IS NOT NULL THEN
         %s
