@@ -468,8 +468,8 @@ MUTATIONS = [
         (
             (
                 GENERATED,
-                "bool_or(l.is_identity) FROM link AS l WHERE l.child IS NOT NULL GROUP BY l.parent, l.child\n",
-                "bool_or(l.is_identity) FROM link AS l WHERE false GROUP BY l.parent, l.child\n",
+                "%4$s FROM link AS l WHERE l.child IS NOT NULL GROUP BY l.parent, l.child\n",
+                "%4$s FROM link AS l WHERE false GROUP BY l.parent, l.child\n",
             ),
         ),
         ("INSERT INTO app.parent VALUES (2, 'x', 1)", "referrer", "rename"),

@@ -60,13 +60,18 @@ def test_a_document_is_not_replaced_under_its_id_or_uuid(
 
 
 @pytest.mark.acceptance("24")
-def test_an_edge_shows_the_resource_of_a_parent_that_is_replaced_meanwhile(journal: dj.Journal, url: str, referred) -> None:
-    """An edge reads its parent's resource, and a second row of its statement waits: the parent cannot become another one."""
+@pytest.mark.parametrize("writes", [False, True], ids=["reads it", "writes it"])
+def test_an_edge_shows_the_resource_of_a_parent_that_is_replaced_meanwhile(
+    journal: dj.Journal, url: str, referred, writes: bool
+) -> None:
+    """An edge reads its parent's resource, and a second row of its statement waits: the parent cannot become another one. If the
+    caller writes the resource, it is looked at after the wait."""
     ids = journal.resources()
     referred.execute("INSERT INTO dms.Document (DocumentId, ResourceKeyId) VALUES (60, %s), (61, %s)", [ids[PLAN], ids[PLAN]])
     with psycopg.connect(in_psycopg(url), autocommit=True) as other:
-        slow = """INSERT INTO dms.ReferenceEdge (ParentDocumentId, ChildDocumentId)
-                  SELECT parent, 1 FROM (VALUES (60, 0.0), (61, 1.0)) AS v (parent, pause) WHERE pg_sleep(pause) IS NOT NULL"""
+        resource = ids[PLAN] if writes else "NULL"
+        slow = f"""INSERT INTO dms.ReferenceEdge (ParentDocumentId, ChildDocumentId, ParentResourceKeyId)
+                   SELECT parent, 1, {resource} FROM (VALUES (60, 0.0), (61, 1.0)) AS v (parent, pause) WHERE pg_sleep(pause) IS NOT NULL"""
         with ThreadPoolExecutor(1) as thread:
             inserting = thread.submit(other.execute, slow)
             time.sleep(0.4)
@@ -78,6 +83,30 @@ def test_an_edge_shows_the_resource_of_a_parent_that_is_replaced_meanwhile(journ
     assert referred.execute(wrong).fetchone() == (0,)
 
 
+@pytest.mark.acceptance("24")
+@pytest.mark.parametrize("other", [STUDENT, None], ids=["another resource", "none at all"])
+def test_an_edge_that_is_written_with_another_resource_carries_its_parents(
+    journal: dj.Journal, referred, other: dj.ResourceKey | None
+) -> None:
+    """Also beside edges that are right. Nothing is left of the resource that was written."""
+    ids = journal.resources()
+    referred.execute("DELETE FROM dms.ReferenceEdge; DELETE FROM dms.ResourceDependency")
+    referred.execute(
+        """INSERT INTO dms.Document (DocumentId, ResourceKeyId) SELECT n, %(plan)s FROM generate_series(60, 62) AS n""",
+        {"plan": ids[PLAN]},
+    )
+    seen = journal.versions().newest
+    referred.execute(
+        """INSERT INTO dms.ReferenceEdge (ParentDocumentId, ChildDocumentId, ParentResourceKeyId)
+           VALUES (60, 1, %(other)s), (61, 1, %(plan)s), (61, 60, %(other)s), (62, 1, NULL)""",
+        {"plan": ids[PLAN], "other": ids[other] if other else 32767},
+    )
+    kept = referred.execute("SELECT DISTINCT ParentResourceKeyId FROM dms.ReferenceEdge").fetchall()
+    pairs = referred.execute("SELECT ParentResourceKeyId, ChildResourceKeyId FROM dms.ResourceDependency ORDER BY 1, 2").fetchall()
+    assert (kept, pairs) == ([(ids[PLAN],)], sorted([(ids[PLAN], ids[STUDENT]), (ids[PLAN], ids[PLAN])]))
+    assert sorted(change.document_id for change in journal.changes(PLAN, dj.Window(seen + 1))) == [60, 61, 62]
+
+
 def test_a_parent_that_row_security_hides_is_an_error(journal: dj.Journal, referred) -> None:
     owner = f"owner_{referred.info.dbname}"
     for statement in (
@@ -86,6 +115,7 @@ def test_a_parent_that_row_security_hides_is_an_error(journal: dj.Journal, refer
         f"ALTER TABLE dms.Document OWNER TO {owner}",
         f"GRANT ALL ON ALL TABLES IN SCHEMA dms TO {owner}",
         f"ALTER FUNCTION dms.keep_parent_resource() OWNER TO {owner}",
+        f"ALTER FUNCTION dms.parent_resource(bigint) OWNER TO {owner}",
         f"ALTER FUNCTION dms.stamp_parents() OWNER TO {owner}",
         "ALTER TABLE dms.Document ENABLE ROW LEVEL SECURITY",
         "ALTER TABLE dms.Document FORCE ROW LEVEL SECURITY",

@@ -330,7 +330,7 @@ def test_functions_with_the_owners_rights_have_a_fixed_path_and_no_callers(writt
     )
     unfixed = {name for name, settings, _ in functions if "search_path=pg_catalog, pg_temp" not in (settings or [])}
     # What costs a row has no SET clause: every name in these is qualified instead, which the attacks below put to the test.
-    assert unfixed <= {"stamp_document", "stamp_insert", "stamp_update", "enter_change"}
+    assert unfixed <= {"stamp_document", "stamp_insert", "stamp_update", "enter_change", "keep_parent_resource"}
     assert {name for name, _, public in functions if public} <= {"enter_change", "horizon"}
 
 
@@ -366,6 +366,7 @@ EXECUTE = {  # who may execute each function, besides its owner
     "note_context()": [],
     "note_identity()": [],
     "pair_image()": [],
+    "parent_resource(bigint)": [],
     "pieces_of(text,text,bigint)": [],
     "raise_at_commit()": [],
     "raise_pending()": [],

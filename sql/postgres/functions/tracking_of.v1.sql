@@ -30,6 +30,7 @@ DECLARE
 SET search_path = pg_catalog, pg_temp SET row_security = off
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off';
     link     text;  -- what r refers to: place, is_identity, key, child (null: a row that has no document)
+    linked   text;  -- the same of each row of "dmsjournal row": parent, child, is_identity
     ensure   text;
     late     text;  -- whether r refers to a row that is not there yet
     unseen   text;  -- whether r refers to a row that an older snapshot does not see, though the server's check does
@@ -96,6 +97,14 @@ SET TimeZone = ''UTC'' SET DateStyle = ''ISO, YMD'' SET IntervalStyle = ''postgr
                dms.tracked_document(f.child_id, 'k.key')), '
             UNION ALL
             ' ORDER BY f.place),
+        string_agg(format('SELECT r."dmsjournal document" AS parent, c.DocumentId AS child, %1$s AS is_identity
+            FROM "dmsjournal row" AS r
+            CROSS JOIN LATERAL (SELECT %2$s AS key FROM dms.tracked_%3$s AS s WHERE %4$s OFFSET 0) AS k
+            LEFT JOIN LATERAL (%5$s) AS c ON true', f.is_identity::text, dms.tracked_key_json(f.child_id, 's'), f.child_id, f.matches,
+               dms.tracked_document(f.child_id, 'k.key')) || '
+            WHERE r."dmsjournal linked" IS NULL', '
+            UNION ALL
+            ' ORDER BY f.place),
         (SELECT string_agg(format('PERFORM dms.tracked_%1$s_ensure(ARRAY(
             SELECT m.key FROM unnest(missing_keys, missing_places) AS m (key, place) WHERE m.place = ANY (%2$L)));', e.child_id, e.places), '
         ' ORDER BY e.child_id)  -- in the same order by each writer, of each table
@@ -104,7 +113,7 @@ SET TimeZone = ''UTC'' SET DateStyle = ''ISO, YMD'' SET IntervalStyle = ''postgr
         string_agg(f.absent, ' OR ' ORDER BY f.place) FILTER (WHERE f.is_late),
         string_agg(f.absent, ' OR ' ORDER BY f.place)
             FILTER (WHERE NOT f.is_late AND (SELECT c.relkind = 'p' FROM pg_class AS c WHERE c.oid = dms.tracked_relation(f.child_id)))
-    INTO link, ensure, late, unseen
+    INTO link, linked, ensure, late, unseen
     FROM (SELECT f.*, row_number() OVER (ORDER BY f.name, f.constraint_id) AS place,
                  format('%1$s AND NOT EXISTS (SELECT FROM dms.tracked_%2$s AS s WHERE %3$s)',  -- r refers to a row that is not seen
                         (SELECT string_agg(format('r.%I IS NOT NULL', c), ' AND ') FROM unnest(f.parent_columns) AS c), f.child_id, f.matches) AS absent
@@ -281,9 +290,60 @@ END ';
 
     -- insert: a document that is there already was left by a row that went past the triggers, or was made by what refers to the row.
     name := format('tracked_%s_insert', tracked_id);
+    source := CASE WHEN link IS NULL THEN '' ELSE format('
+    IF cardinality(new_ids) > 200 THEN  -- planned for so many rows: a kept plan would look up the same row again and again
+        EXECUTE %7$L INTO orphans USING new_ids;
+    ELSIF new_ids IS NOT NULL THEN
+        WITH link AS MATERIALIZED (
+            SELECT w.id AS parent, l.child, l.is_identity
+            FROM unnest(new_ids) AS w (id)
+            CROSS JOIN LATERAL (SELECT KeyValues FROM dms.Document WHERE DocumentId = w.id OFFSET 0) AS d
+            CROSS JOIN LATERAL (SELECT r.* FROM dms.tracked_%1$s AS r WHERE %2$s LIMIT 1) AS r
+            CROSS JOIN LATERAL (
+            %3$s) AS l
+        ), made AS (
+            INSERT INTO dms.ReferenceEdge (ParentDocumentId, ChildDocumentId, IsIdentityComponent, ParentResourceKeyId)
+            SELECT l.parent, l.child, bool_or(l.is_identity), %4$s FROM link AS l WHERE l.child IS NOT NULL GROUP BY l.parent, l.child
+            ON CONFLICT (ParentDocumentId, ChildDocumentId) DO NOTHING
+        )
+        SELECT array_agg(DISTINCT l.parent) INTO orphans FROM link AS l WHERE l.child IS NULL;
+    END IF;
+    IF orphans IS NOT NULL THEN
+        PERFORM dms.tracked_%1$s_edges(orphans);
+    END IF;%5$s%6$s', tracked_id, typed, link, tracked.ResourceKeyId, CASE WHEN late IS NULL THEN '' ELSE format('
+    SET CONSTRAINTS dms.TR_TrackedLate_Link DEFERRED;  -- the session may have said ALL IMMEDIATE, and deferred the foreign key again
+    INSERT INTO dms.TrackedLate (TrackedTableId, DocumentId)
+    SELECT %2$s, p.DocumentId
+    FROM inserted AS %1$s
+    CROSS JOIN LATERAL (SELECT r.* FROM dms.tracked_%2$s AS r WHERE %3$s %7$s) AS r
+    CROSS JOIN LATERAL (SELECT %4$s AS key OFFSET 0) AS k
+    CROSS JOIN LATERAL (%5$s) AS p
+    WHERE %6$s
+    ON CONFLICT DO NOTHING;', alias, tracked_id, equal_t, key_r, dms.tracked_document(tracked_id, 'k.key'), late, one_t) END, CASE WHEN unseen IS NULL THEN '' ELSE format('
+    IF current_setting(''transaction_isolation'') IN (''repeatable read'', ''serializable'') AND EXISTS (
+        SELECT FROM inserted AS %1$s
+        CROSS JOIN LATERAL (SELECT r.* FROM dms.tracked_%2$s AS r WHERE %3$s %6$s) AS r
+        WHERE %4$s) THEN
+        %5$s
+    END IF;', alias, tracked_id, equal_t, unseen, conflict, one_t) END, format('WITH "dmsjournal row" AS MATERIALIZED (
+            SELECT w.id AS "dmsjournal document", %1$s, (SELECT true FROM dms.ReferenceEdge WHERE ParentDocumentId = w.id LIMIT 1) AS "dmsjournal linked"
+            FROM unnest($1) AS w (id)
+            CROSS JOIN LATERAL (SELECT KeyValues FROM dms.Document WHERE DocumentId = w.id OFFSET 0) AS d
+            CROSS JOIN LATERAL (SELECT r.* FROM dms.tracked_%2$s AS r WHERE %3$s LIMIT 1) AS r
+        ), link AS MATERIALIZED (
+            %4$s
+        ), made AS (
+            INSERT INTO dms.ReferenceEdge (ParentDocumentId, ChildDocumentId, IsIdentityComponent, ParentResourceKeyId)
+            SELECT l.parent, l.child, bool_or(l.is_identity), %5$s FROM link AS l WHERE l.child IS NOT NULL GROUP BY l.parent, l.child ORDER BY l.parent, l.child
+        )
+        SELECT array_agg(o.id) FROM (
+            SELECT l.parent FROM link AS l WHERE l.child IS NULL
+            UNION
+            SELECT r."dmsjournal document" FROM "dmsjournal row" AS r WHERE r."dmsjournal linked") AS o (id)',
+        dms.columns_of(links, 'r'), tracked_id, typed, linked, tracked.ResourceKeyId)) END;
     source := format('
 DECLARE
-    touched bigint[]; known bigint[]; orphans bigint[];
+    touched bigint[]; known bigint[]; orphans bigint[]; new_ids bigint[];
     known_keys jsonb[];
     stamped bigint;
 BEGIN
@@ -299,7 +359,8 @@ BEGIN
         INSERT INTO dms.Document (ResourceKeyId, KeyValues)
         SELECT %1$s, w.key FROM wanted AS w WHERE w.DocumentId IS NULL%7$s
     )
-    SELECT array_agg(w.DocumentId), array_agg(w.key), %8$s INTO known, known_keys, touched FROM wanted AS w WHERE w.DocumentId IS NOT NULL;
+    SELECT array_agg(w.DocumentId), array_agg(w.key), %8$s INTO known, known_keys, new_ids FROM wanted AS w WHERE w.DocumentId IS NOT NULL;
+    touched := new_ids;
     IF known IS NOT NULL THEN
         UPDATE dms.Document SET ContentVersion = NULL, IdentityVersion = NULL WHERE DocumentId = ANY (known);
         GET DIAGNOSTICS stamped = ROW_COUNT;
@@ -309,46 +370,14 @@ BEGIN
         PERFORM dms.tracked_%4$s_edges(known);
         touched := touched || known;
     END IF;', tracked.ResourceKeyId, alias, key_r, tracked_id, equal_t, dms.tracked_document(tracked_id, 'k.key'),
-        CASE WHEN keep || arrive = '' THEN '' ELSE ' RETURNING DocumentId' END,
-        CASE WHEN keep || arrive = '' THEN 'NULL' ELSE '(SELECT array_agg(m.DocumentId) FROM made AS m)' END,
+        CASE WHEN keep || arrive = '' AND link IS NULL THEN '' ELSE ' RETURNING DocumentId' END,
+        CASE WHEN keep || arrive = '' AND link IS NULL THEN 'NULL' ELSE '(SELECT array_agg(m.DocumentId) FROM made AS m)' END,
         CASE WHEN is_late THEN 'DISTINCT' ELSE '' END, CASE WHEN is_late THEN '' ELSE format('
     IF EXISTS (SELECT FROM dms.TrackedRekey WHERE TransactionId = pg_current_xact_id() AND TrackedTableId = %1$s) THEN  -- a row that has left its key in this statement takes its document along
         UPDATE dms.Document AS d SET KeyValues = w.KeyValues, ContentVersion = NULL, IdentityVersion = NULL
         FROM dms.TrackedRekey AS w WHERE w.TransactionId = pg_current_xact_id() AND w.TrackedTableId = %1$s AND d.DocumentId = w.DocumentId AND d.KeyValues <> w.KeyValues;
     END IF;', tracked_id) END, one_t)
-    || CASE WHEN link IS NULL THEN '' ELSE format('
-    WITH link AS MATERIALIZED (
-        SELECT p.DocumentId AS parent, l.child, l.is_identity
-        FROM inserted AS %1$s
-        CROSS JOIN LATERAL (SELECT r.* FROM dms.tracked_%2$s AS r WHERE %3$s %8$s) AS r
-        CROSS JOIN LATERAL (SELECT %4$s AS key OFFSET 0) AS k
-        CROSS JOIN LATERAL (%5$s) AS p
-        CROSS JOIN LATERAL (
-            %6$s) AS l
-    ), made AS (
-        INSERT INTO dms.ReferenceEdge (ParentDocumentId, ChildDocumentId, IsIdentityComponent, ParentResourceKeyId)
-        SELECT l.parent, l.child, bool_or(l.is_identity), %9$s FROM link AS l WHERE l.child IS NOT NULL GROUP BY l.parent, l.child
-        ON CONFLICT (ParentDocumentId, ChildDocumentId) DO NOTHING
-    )
-    SELECT array_agg(DISTINCT l.parent) INTO orphans FROM link AS l WHERE l.child IS NULL;
-    IF orphans IS NOT NULL THEN
-        PERFORM dms.tracked_%2$s_edges(orphans);
-    END IF;%7$s', alias, tracked_id, equal_t, key_r, dms.tracked_document(tracked_id, 'k.key'), link, CASE WHEN late IS NULL THEN '' ELSE format('
-    SET CONSTRAINTS dms.TR_TrackedLate_Link DEFERRED;  -- the session may have said ALL IMMEDIATE, and deferred the foreign key again
-    INSERT INTO dms.TrackedLate (TrackedTableId, DocumentId)
-    SELECT %2$s, p.DocumentId
-    FROM inserted AS %1$s
-    CROSS JOIN LATERAL (SELECT r.* FROM dms.tracked_%2$s AS r WHERE %3$s %7$s) AS r
-    CROSS JOIN LATERAL (SELECT %4$s AS key OFFSET 0) AS k
-    CROSS JOIN LATERAL (%5$s) AS p
-    WHERE %6$s
-    ON CONFLICT DO NOTHING;', alias, tracked_id, equal_t, key_r, dms.tracked_document(tracked_id, 'k.key'), late, one_t) END || CASE WHEN unseen IS NULL THEN '' ELSE format('
-    IF current_setting(''transaction_isolation'') IN (''repeatable read'', ''serializable'') AND EXISTS (
-        SELECT FROM inserted AS %1$s
-        CROSS JOIN LATERAL (SELECT r.* FROM dms.tracked_%2$s AS r WHERE %3$s %6$s) AS r
-        WHERE %4$s) THEN
-        %5$s
-    END IF;', alias, tracked_id, equal_t, unseen, conflict, one_t) END, one_t, tracked.ResourceKeyId) END
+    || source
     || CASE WHEN keep || arrive = '' THEN '' ELSE format('
     IF touched IS NOT NULL THEN
         %s
@@ -356,7 +385,7 @@ BEGIN
     END IF;', keep, arrive) END || '
     RETURN NULL;
 END ';
-    statement := format('CREATE OR REPLACE FUNCTION dms.%I() RETURNS trigger %s AS %L', name, settings, source);
+    statement := format('CREATE OR REPLACE FUNCTION dms.%I() RETURNS trigger %s AS %L', name, settings || ' SET plan_cache_mode = force_generic_plan', source);
     RETURN NEXT;
 
     -- rekey: a key that a row changes waits for its statement's trigger, so that two rows may swap theirs.
