@@ -71,7 +71,8 @@ def test_an_edge_shows_the_resource_of_a_parent_that_is_replaced_meanwhile(
     with psycopg.connect(in_psycopg(url), autocommit=True) as other:
         resource = ids[PLAN] if writes else "NULL"
         slow = f"""INSERT INTO dms.ReferenceEdge (ParentDocumentId, ChildDocumentId, ParentResourceKeyId)
-                   SELECT parent, 1, {resource} FROM (VALUES (60, 0.0), (61, 1.0)) AS v (parent, pause) WHERE pg_sleep(pause) IS NOT NULL"""
+                   SELECT parent, 1, {resource} FROM (VALUES (60, 0.0), (61, 1.0)) AS v (parent, pause)
+                   WHERE pg_sleep(pause) IS NOT NULL"""
         with ThreadPoolExecutor(1) as thread:
             inserting = thread.submit(other.execute, slow)
             time.sleep(0.4)

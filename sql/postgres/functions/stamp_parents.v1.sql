@@ -7,6 +7,7 @@
 -- Plans are kept for the session, so only those may exist that are right for one edge and for a million: each lookup is a
 -- LATERAL that cannot be flattened (OFFSET 0), by index (the settings), and the update finds its rows from an array, in ascending
 -- order of the key, which is the order in which all our writers lock. A plan that was dear once would be compiled at each call (jit).
+-- A plan for one call's values seems cheaper than the kept one, which reckons with ten parents: each call would plan again (plan_cache_mode).
 CREATE FUNCTION dms.stamp_parents() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER  -- writers of edges need no right on the journals
 SET search_path = pg_catalog, pg_temp SET row_security = off

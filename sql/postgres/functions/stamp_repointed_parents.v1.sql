@@ -4,7 +4,7 @@
 CREATE FUNCTION dms.stamp_repointed_parents() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER  -- writers of edges need no right on the journals
 SET search_path = pg_catalog, pg_temp SET row_security = off
-SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     this_transaction bigint;
     floor bigint := coalesce(nullif(current_setting('dms.entered_at', true), '')::bigint, 9223372036854775807);

@@ -5,6 +5,7 @@
 --   may have written them again meanwhile.
 -- - A value is compared by its image (*<>), which every type has. Old and new rows are paired by the key's own equality (GROUP BY), never joined: a
 --   kept join of two transition tables is right for one row or for a million. Everything else is a lookup by key: see stamp_parents.v1.sql.
+-- - One statement is planned anew where it pays: that of the edges of more than 200 rows.
 -- - The transition tables' alias is what a program reads in the error after ALTER TABLE ... RENAME COLUMN.
 CREATE FUNCTION dms.tracking_of(tracked_id smallint)
 RETURNS TABLE (kind text, name text, relation oid, type smallint, statement text, source text)
@@ -28,7 +29,7 @@ DECLARE
     key_t    text := dms.tracked_key_json(tracked_id, alias);
     settings text := 'LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET row_security = off
-SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off';
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off SET plan_cache_mode = force_generic_plan';
     link     text;  -- what r refers to: place, is_identity, key, child (null: a row that has no document)
     linked   text;  -- the same of each row of "dmsjournal row": parent, child, is_identity
     ensure   text;
@@ -385,7 +386,7 @@ BEGIN
     END IF;', keep, arrive) END || '
     RETURN NULL;
 END ';
-    statement := format('CREATE OR REPLACE FUNCTION dms.%I() RETURNS trigger %s AS %L', name, settings || ' SET plan_cache_mode = force_generic_plan', source);
+    statement := format('CREATE OR REPLACE FUNCTION dms.%I() RETURNS trigger %s AS %L', name, settings, source);
     RETURN NEXT;
 
     -- rekey: a key that a row changes waits for its statement's trigger, so that two rows may swap theirs.
