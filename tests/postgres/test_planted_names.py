@@ -420,7 +420,7 @@ def test_a_connection_that_commits_each_statement_is_refused_for_a_migration(hos
 
 # What has no path of its own: it names everything with its schema.
 
-WITHOUT_A_PATH = ["enter_change", "is_own_row", "stamp_insert", "stamp_update"]  # paid on each row
+WITHOUT_A_PATH = ["enter_change", "is_own_row", "keep_parent_resource", "stamp_insert", "stamp_update"]  # paid on each row
 
 
 def test_functions_without_a_path_qualify_every_name() -> None:
