@@ -44,6 +44,19 @@ class Page:
     def close(self) -> None:
         self._ask("DELETE", self._session)
 
+    @contextmanager
+    def another(self) -> Iterator[Page]:
+        """The same browser in a new window; afterwards that is closed, and this one is the one that is driven."""
+        first = self._ask("GET", f"{self._session}/window")
+        opened = self._ask("POST", f"{self._session}/window/new", {"type": "window"})
+        self._ask("POST", f"{self._session}/window", {"handle": opened["handle"]})
+        self.asked(), self.complaints()  # forgets what another window has left
+        try:
+            yield self
+        finally:
+            self._ask("DELETE", f"{self._session}/window")
+            self._ask("POST", f"{self._session}/window", {"handle": first})
+
     def goto(self, url: str) -> None:
         self._ask("POST", f"{self._session}/url", {"url": url})
 

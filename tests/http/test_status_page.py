@@ -43,9 +43,17 @@ def driver() -> Iterator[httpx.Client]:
         yield client
 
 
+@pytest.fixture(scope="module")
+def program(driver: httpx.Client) -> Iterator[Page]:
+    """One browser for all tests: it takes seconds to start."""
+    with browser.page(driver) as first:
+        yield first
+
+
 @pytest.fixture
-def page(driver: httpx.Client) -> Iterator[Page]:
-    with browser.page(driver) as page:
+def page(program: Page) -> Iterator[Page]:
+    """A window of its own, of a service of its own: nothing that another test's page has stored is there."""
+    with program.another() as page:
         page.size(1_100)
         yield page
 
