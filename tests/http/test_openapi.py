@@ -39,7 +39,7 @@ ASKING = {"deadline": None, "suppress_health_check": list(HealthCheck), "phases"
 
 
 @schema.parametrize()
-@settings(max_examples=5, **ASKING)
+@settings(max_examples=2, **ASKING)
 def test_no_answer_is_undocumented(case: schemathesis.Case) -> None:
     check(case)
 
