@@ -55,7 +55,9 @@ def happened(connection: sa.Connection, chosen: random.Random) -> State:
 @pytest.mark.acceptance("109")
 @pytest.mark.parametrize("options", [[], ["max_dep_identity_version"]], ids=["journal", "max_dep_identity_version"])
 @pytest.mark.parametrize("refers_to_many", [False, True], ids=["few", "many"])
-@pytest.mark.parametrize("seed", range(HISTORIES))
+@pytest.mark.parametrize(  # each combination four times; more in the long runs
+    "seed", [pytest.param(seed, marks=() if seed < 4 else pytest.mark.long) for seed in range(HISTORIES)]
+)
 def test_random_windows(url: str, connections: list[sa.Connection], options: list[str], refers_to_many: bool, seed: int) -> None:
     """`refers_to_many`: more resources than a page looks for one by one."""
     migrate.upgrade(url, options=options)
