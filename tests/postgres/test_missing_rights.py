@@ -8,7 +8,7 @@ Without one of them no command gives another answer than with it, `verify` raise
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -88,12 +88,14 @@ class Installed:
         """Those that a role without the right could not give back: the next program would wait 30 s for each."""
         self.admin.execute("DELETE FROM dms.Lease")
 
-    def answers(self, commands: Mapping[str, Mapping[str, Command]]) -> dict[tuple[str, str], Any]:
-        """What each command gives as its role, with connections of its own: its answer, or the refusal."""
+    def answers(
+        self, commands: Mapping[str, Mapping[str, Command]], connected: Mapping[str, dj.Journal] = {}
+    ) -> dict[tuple[str, str], Any]:
+        """What each command gives as its role, with connections of its own where none is given: its answer, or the refusal."""
         given: dict[tuple[str, str], Any] = {}
         for role, of_role in commands.items():
             self.end_leases()
-            with dj.connect(self.urls[role]) as journal:
+            with nullcontext(connected[role]) if role in connected else dj.connect(self.urls[role]) as journal:
                 for name, command in of_role.items():
                     try:
                         given[role, name] = command(journal)
@@ -233,17 +235,30 @@ def refused_by_right(answer: object) -> bool:
 @pytest.mark.acceptance("95")
 @pytest.mark.parametrize("role", ROLES)
 def test_a_missing_right_is_a_refusal_and_never_another_answer(installed: Installed, role: str) -> None:
+    """The owner's rights are many: the other roles, whose own ones stay, keep their connections while each of them is missing."""
+    with ExitStack() as stack:
+        others = ROLES[:-1] if role == "owner" else []
+        assert_refused(installed, role, {other: stack.enter_context(dj.connect(installed.urls[other])) for other in others})
+
+
+@pytest.mark.long
+@pytest.mark.acceptance("95")
+def test_a_missing_right_of_the_owner_is_a_refusal_to_new_connections(installed: Installed) -> None:
+    assert_refused(installed, "owner", {})
+
+
+def assert_refused(installed: Installed, role: str, connected: Mapping[str, dj.Journal]) -> None:
     commands, reading = (BY_THE_OWNERS_RIGHTS, READ_AFTER_A_WRITE) if role == "owner" else ({role: COMMANDS[role]}, {})
-    full = installed.answers(commands)
+    full = installed.answers(commands, connected)
     assert not [answer for answer in full.values() if isinstance(answer, dj.DatabaseRefused)]
     rights = installed.rights(role)
     assert len(rights) > 8, rights
     wrong, refusals = [], 0
     for right, grantee in rights:
         with installed.without(right, grantee):
-            given = installed.answers(commands) | installed.answers(reading)
+            given = installed.answers(commands, connected) | installed.answers(reading, connected)
             assert not unjournaled(installed.plain), right
-        full |= installed.answers(reading)
+        full |= installed.answers(reading, connected)
         wrong += [
             (right, key, given[key], full[key]) for key in full if given[key] != full[key] and not refused_by_right(given[key])
         ]
