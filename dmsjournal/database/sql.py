@@ -11,6 +11,7 @@ import sqlalchemy as sa
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 
+@cache
 def shipped(name: str) -> Path:
     """A file or folder that is shipped with the package: inside it in a wheel, beside it in a checkout."""
     inside = _PACKAGE / name
@@ -20,6 +21,7 @@ def shipped(name: str) -> Path:
 _DROPPING = re.compile(r"^-- drop: ?(.*\n)", re.MULTILINE)
 
 
+@cache
 def text_of(engine: str, name: str) -> str:
     """The text of sql/<engine>/<name>.sql, without what drops the object again.
 

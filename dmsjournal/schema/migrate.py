@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
@@ -223,15 +224,21 @@ def installed_files(engine: str, revisions: Iterable[str]) -> list[str]:
 
     Raises InvalidRequest for a revision of another release.
     """
-    scripts, asked = _scripts(_config(engine, "5s")), sorted(revisions, key=lambda revision: option_of(revision) or "")
+    return list(_files_of(engine, *sorted(revisions, key=lambda revision: option_of(revision) or "")))
+
+
+@cache
+def _files_of(engine: str, *revisions: str) -> tuple[str, ...]:
+    """`installed_files`: Alembic compiles each migration when it reads it."""
+    scripts = _scripts(_config(engine, "5s"))
     names: list[str] = []
-    for revision in asked:
+    for revision in revisions:
         try:
             found = list(scripts.iterate_revisions(revision, "base"))
         except (util.CommandError, RevisionError) as error:
             raise InvalidRequest("revision", revision, f"use the release that installed it ({error})") from error
         names += [name for script in reversed(found) for name in _RUN.findall(inspect.getsource(script.module.upgrade))]
-    return names
+    return tuple(names)
 
 
 def run(*names: str) -> None:
