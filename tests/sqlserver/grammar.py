@@ -195,7 +195,7 @@ def server_problems(parsed: Parsed) -> list[Problem]:
     catalog; a lock of sp_getapplock whose codes are not all looked at; a name in another case by the database's language;
     SET NOCOUNT ON in a migration, whose rows Alembic counts; a hint on a join (warning 8625); a number that is taken for a decimal
     where a bigint is meant; a database's name that is no identifier; rows that are locked in no order; a procedure or trigger that
-    works under its caller's SET ROWCOUNT.
+    works under its caller's SET ROWCOUNT; a list of names that ends at 8,000 bytes with an error (9829).
     """
     found: list[tuple[int, str]] = []
     tree = parsed.tree
@@ -217,6 +217,8 @@ def server_problems(parsed: Parsed) -> list[Problem]:
             found.append((node.line, "a hint on a join sends every caller the warning 8625: OPTION (LOOP JOIN, FORCE ORDER)."))
         if node.kind in ("IntegerLiteral", "NumericLiteral") and abs(float(node.values["Value"])) > 2**31 and _is_untyped(path):
             found.append((node.line, f"{node.values['Value']} is no bigint, and makes one a decimal: CAST it."))
+        if called_of(node) == "STRING_AGG" and _is_a_name(next(child for child in node.children if child.role == "Parameters")):
+            found.append((node.line, "STRING_AGG of names fails above 8,000 bytes (9829): CAST them AS nvarchar(max)."))
         if called_of(node) == "HAS_PERMS_BY_NAME" and any(called_of(child) == "DB_NAME" for child in node.children):
             found.append((node.line, "HAS_PERMS_BY_NAME takes a database with a dot in its name for two parts: QUOTENAME."))
         if node.kind == "BooleanComparisonExpression" and _mixes_collations(node, path):
@@ -290,6 +292,12 @@ def _mixes_collations(comparison: Node, path: tuple[Node, ...]) -> bool:
 def called_of(node: Node) -> str | None:
     """The function that a call calls, in capitals."""
     return next((child.values["Value"].upper() for child in node.children if child.role == "FunctionName"), None)
+
+
+def _is_a_name(value: Node) -> bool:
+    """Whether a value is a column, and called a name: those are shorter than nvarchar(max)."""
+    names = [part.values["Value"].lower() for part, _ in value.walk() if part.kind == "Identifier"]
+    return value.kind == "ColumnReferenceExpression" and names[-1].endswith("name")
 
 
 def _is_untyped(path: tuple[Node, ...]) -> bool:

@@ -142,6 +142,7 @@ REFUSED_BY_THE_SERVER = [
     "SELECT DocumentId FROM dms.Document WHERE ContentVersion = 9223372036854775807;",
     "SELECT CASE WHEN DocumentId < -9223372036854775808 THEN 1 ELSE 0 END AS low FROM dms.Document;",
     "SELECT HAS_PERMS_BY_NAME(DB_NAME(), N'DATABASE', N'CREATE TABLE') AS may;",
+    "SELECT STRING_AGG(t.TableName, N', ') AS names FROM dms.TrackedTable AS t;",
     "SELECT COUNT(*) AS n FROM @w AS w INNER JOIN dms.Document AS d WITH (UPDLOCK) ON d.DocumentId = w.DocumentId;",
     "SELECT n FROM (SELECT DocumentId AS n FROM dms.Document ORDER BY DocumentId) AS ordered;",
     "CREATE PROCEDURE dms.p AS\nBEGIN\n    SET NOCOUNT ON;\n    DELETE FROM dms.Lease;\nEND;",
@@ -163,6 +164,7 @@ TAKEN_BY_THE_SERVER = [
     "SELECT o.name FROM sys.objects AS o INNER JOIN sys.schemas AS s ON s.name = o.name WHERE o.name = N'x';",
     "DECLARE @most bigint = 9223372036854775807;\nSELECT 1 AS one WHERE @most > CAST(9223372036854775806 AS bigint);",
     "SELECT HAS_PERMS_BY_NAME(QUOTENAME(DB_NAME()), N'DATABASE', N'CREATE TABLE') AS may;",
+    "SELECT STRING_AGG(CAST(t.TableName AS nvarchar(max)), N', ') AS names FROM dms.TrackedTable AS t;",
     "SELECT COUNT(*) AS n FROM (SELECT TOP (9) d.DocumentId FROM @w AS w INNER JOIN dms.Document AS d WITH (UPDLOCK)"
     " ON d.DocumentId = w.DocumentId ORDER BY w.DocumentId) AS ordered;",
     "IF EXISTS (SELECT * FROM @w AS w INNER JOIN dms.Document AS d WITH (UPDLOCK) ON d.DocumentId = 1)\n    PRINT N'one';",

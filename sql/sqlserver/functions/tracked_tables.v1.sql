@@ -13,7 +13,7 @@ BEGIN
     SELECT t.TrackedTableId, k.place, k.name FROM dms.TrackedTable AS t CROSS APPLY dms.tracked_key(t.TrackedTableId) AS k;
     INSERT INTO @reference (parent_id, child_id, child_column) SELECT DISTINCT f.parent_id, f.child_id, f.child_column FROM dms.tracked_references() AS f;
     INSERT INTO @checked (table_name, state)
-    SELECT c.table_name, STRING_AGG(c.name, N'; ') WITHIN GROUP (ORDER BY c.name) FROM dms.check_tracking() AS c GROUP BY c.table_name;
+    SELECT c.table_name, STRING_AGG(CAST(c.name AS nvarchar(max)), N'; ') WITHIN GROUP (ORDER BY c.name) FROM dms.check_tracking() AS c GROUP BY c.table_name;
     INSERT INTO @table (tracked_table_id, table_name, project_name, resource_name, resource_version, key_columns, shown_columns, watched_columns, keeps_bodies,
         refers_to, estimated_rows, is_filled, state)
     SELECT t.TrackedTableId, COALESCE(dms.tracked_name(found.relation), t.TableName), r.ProjectName, r.ResourceName, r.ResourceVersion, keyed.names, shown.names,

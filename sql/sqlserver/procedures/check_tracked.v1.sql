@@ -8,7 +8,7 @@ BEGIN
     SET @tracked_id = dms.tracked_id(@table_name);
     IF @tracked_id IS NULL
     BEGIN
-        SELECT @message = LEFT(CONCAT(N'table ', @table_name, N' is not tracked. ', COALESCE(CONCAT(N'Tracked are ', STRING_AGG(t.TableName, N', ') WITHIN GROUP (ORDER BY t.TableName)), N''), N'.'), 2048)
+        SELECT @message = LEFT(CONCAT(N'table ', @table_name, N' is not tracked. ', COALESCE(CONCAT(N'Tracked are ', STRING_AGG(CAST(t.TableName AS nvarchar(max)), N', ') WITHIN GROUP (ORDER BY t.TableName)), N''), N'.'), 2048)
         FROM dms.TrackedTable AS t HAVING COUNT(*) > 0;
         SET @message = COALESCE(@message, CONCAT(N'table ', @table_name, N' is not tracked. No table is.'));
         THROW 50011, @message, 1;
