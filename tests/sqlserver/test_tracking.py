@@ -4,6 +4,7 @@ One database with option tracking serves all tests of the module: installing it 
 """
 
 import itertools
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -366,6 +367,9 @@ REFUSED = {
     "it has no primary key": "CREATE TABLE {0}.x (id int NOT NULL)",
     "which JSON cannot hold exactly": "CREATE TABLE {0}.x (id float NOT NULL PRIMARY KEY)",
     "has two dollar signs": "CREATE TABLE {0}.x (id int NOT NULL PRIMARY KEY, [$id$] int NULL)",
+    "it has 1023 columns": "CREATE TABLE {0}.x (id int NOT NULL PRIMARY KEY, "
+    + ", ".join(f"c{n} int NULL" for n in range(1022))
+    + ")",
     "is not there": "SELECT 1 AS one",
 }
 
@@ -656,3 +660,187 @@ def test_a_plan_prints_what_would_run_and_keeps_nothing(journal: dj.Journal, sql
             *grammar.server_problems(parsed),
         ]
         assert [str(problem) for problem in found] == []
+
+
+def with_rowversion(sql: Sql) -> None:
+    """A stand-in has to be asked for the type."""
+    if sql("SELECT SERVERPROPERTY('Babelfish')") != [(None,)]:
+        sql("EXEC sys.sp_babelfish_configure 'escape_hatch_rowversion', 'ignore'")
+
+
+def told(sql: Sql, statement: str) -> int:
+    """How many stamps a statement draws."""
+    before = drawn(sql)
+    sql(statement)
+    return drawn(sql) - before
+
+
+@pytest.mark.acceptance("65")
+@pytest.mark.parametrize(
+    ("of", "old", "new"),
+    [
+        ("varchar(8000)", "REPLICATE('a', 7000)", "REPLICATE('a', 6999) + 'b'"),
+        ("varchar(8000)", "'ab'", "'ab '"),
+        ("nvarchar(4000)", "REPLICATE(N'a', 4000)", "REPLICATE(N'a', 3999) + N'b'"),
+        ("varchar(max)", "REPLICATE(CAST('a' AS varchar(max)), 9000)", "REPLICATE(CAST('a' AS varchar(max)), 8999) + 'b'"),
+        ("sql_variant", "CAST(N'abc' AS nvarchar(9))", "CAST(N'ABC' AS nvarchar(9))"),
+        ("sql_variant", "CAST(1 AS int)", "CAST(1 AS bigint)"),
+        ("float", "CAST(0 AS float)", "-CAST(0 AS float)"),
+        ("varbinary(9)", "0x01", "0x0100"),
+    ],
+)
+def test_a_change_of_what_is_stored_is_told_whatever_compares_equal(
+    journal: dj.Journal, sql: Sql, app: str, of: str, old: str, new: str
+) -> None:
+    sql(f"CREATE TABLE {app}.a (id int NOT NULL PRIMARY KEY, what {of} NULL)")
+    track(sql, dj.TrackedTable(f"{app}.a"))
+    sql(f"INSERT INTO {app}.a (id, what) VALUES (1, {old})")
+    assert told(sql, f"UPDATE {app}.a SET what = {new}") == 1
+    assert told(sql, f"UPDATE {app}.a SET what = {new}") == 0
+
+
+@pytest.mark.acceptance("67", "89")
+def test_a_unique_rowversion_pairs_no_rows(journal: dj.Journal, sql: Sql, app: str) -> None:
+    """The server writes it anew with each update, and no statement names it."""
+    with_rowversion(sql)
+    sql(f"CREATE TABLE {app}.a (id int NOT NULL PRIMARY KEY, code int NOT NULL, note int NULL, version rowversion NOT NULL)")
+    sql(f"CREATE UNIQUE INDEX by_version ON {app}.a (version, code)")
+    track(sql, dj.TrackedTable(f"{app}.a"))
+    sql(f"INSERT INTO {app}.a (id, code) VALUES (1, 1), (2, 2), (3, 3)")
+    before = documents(sql, app, "a")
+    sql(f"UPDATE {app}.a SET id = id, note = 1")
+    after = documents(sql, app, "a")
+    assert {key: row[0] for key, row in after.items()} == {key: row[0] for key, row in before.items()}
+    assert list(journal.deletes(resource(app, "a"))) == []
+    assert clean(journal)
+
+
+@pytest.mark.acceptance("67", "89")
+def test_a_computed_column_in_the_key(journal: dj.Journal, sql: Sql, app: str) -> None:
+    """UPDATE() of a computed column is refused by the server (2114): a statement that writes its inputs writes the key."""
+    sql(f"CREATE TABLE {app}.a (x int NOT NULL, note int NULL, twice AS (x * 2) PERSISTED NOT NULL, PRIMARY KEY (twice))")
+    track(sql, dj.TrackedTable(f"{app}.a"))
+    written = sql(
+        "SELECT o.statement FROM dms.TrackedTable AS t CROSS APPLY dms.tracking_of(t.TrackedTableId) AS o WHERE o.place = 10"
+    )[0][0]
+    assert "UPDATE([twice])" not in written
+    sql(f"INSERT INTO {app}.a (x) VALUES (1), (2)")
+    before = documents(sql, app, "a")
+    sql(f"UPDATE {app}.a SET x = 9 WHERE x = 1")
+    assert documents(sql, app, "a")[18][0] == before[2][0]
+    sql(f"UPDATE {app}.a SET note = 1")
+    assert documents(sql, app, "a").keys() == {4, 18}
+    assert clean(journal)
+
+
+def test_a_key_of_long_text(journal: dj.Journal, sql: Sql, app: str) -> None:
+    """The server takes a key of a type that is longer than a key may be: values decide."""
+    sql(f"CREATE TABLE {app}.a (id varchar(5000) NOT NULL PRIMARY KEY, note int NULL)")
+    sql(f"INSERT INTO {app}.a (id) VALUES ('x'), ('y')")
+    track(sql, dj.TrackedTable(f"{app}.a"))
+    assert documents(sql, app, "a").keys() == {"x", "y"}
+    written = " ".join(
+        row[0] for row in sql("SELECT o.statement FROM dms.TrackedTable AS t CROSS APPLY dms.tracking_of(t.TrackedTableId) AS o")
+    )
+    assert "nvarchar(5000)" not in written
+    assert clean(journal)
+
+
+def test_a_fill_keeps_its_place_in_the_column_s_code_page(journal: dj.Journal, sql: Sql, app: str) -> None:
+    """A variable of type varchar has the database's code page, which may lack what the key's has: the fill would not come further."""
+    sql(f"CREATE TABLE {app}.a (id varchar(40) COLLATE Latin1_General_CI_AS NOT NULL PRIMARY KEY)")
+    track(sql, dj.TrackedTable(f"{app}.a"))
+    fill = sql(
+        "SELECT o.statement FROM dms.TrackedTable AS t CROSS APPLY dms.tracking_of(t.TrackedTableId) AS o WHERE o.place = 5"
+    )[0][0]
+    assert "@K1 nvarchar(40)" in fill
+    assert "@K1 varchar" not in fill
+    sql(f"EXEC dms.renew_tracking N'{app}.a'")
+    sql(
+        f"INSERT INTO {app}.a (id) SELECT CONCAT('k', s.value) FROM STRING_SPLIT('{','.join(str(n) for n in range(150))}', ',') AS s"
+    )
+    sql(f"EXEC dms.untrack N'{app}.a', 1")
+    sql("DELETE FROM dms.Document")
+    journal.track(dj.TrackedTable(f"{app}.a"), blocks=1)
+    assert len(documents(sql, app, "a")) == 150
+
+
+@pytest.mark.acceptance("65")
+def test_a_computed_column_that_is_named_is_watched(journal: dj.Journal, sql: Sql, app: str) -> None:
+    sql(f"CREATE TABLE {app}.a (id int NOT NULL PRIMARY KEY, price int NULL, pieces int NULL, total AS (price * pieces) PERSISTED)")
+    track(sql, dj.TrackedTable(f"{app}.a", columns=["total"]))
+    sql(f"INSERT INTO {app}.a (id, price, pieces) VALUES (1, 2, 3)")
+    assert told(sql, f"UPDATE {app}.a SET price = 3, pieces = 2") == 0
+    assert told(sql, f"UPDATE {app}.a SET price = 4") == 1
+
+
+@pytest.mark.acceptance("75")
+def test_documents_with_values_of_another_type_are_taken_up(journal: dj.Journal, sql: Sql, app: str) -> None:
+    """What the key of a kept document cannot be any more has no row."""
+    sql(f"CREATE TABLE {app}.a (id nvarchar(40) NOT NULL PRIMARY KEY, at nvarchar(40) NULL)")
+    track(sql, dj.TrackedTable(f"{app}.a"))
+    sql(f"INSERT INTO {app}.a (id) VALUES (N'x'), (N'1')")
+    journal.untrack(f"{app}.a", keep_documents=True)
+    sql(f"DROP TABLE {app}.a")
+    sql(f"CREATE TABLE {app}.a (id int NOT NULL PRIMARY KEY)")
+    sql(f"INSERT INTO {app}.a (id) VALUES (1)")
+    track(sql, dj.TrackedTable(f"{app}.a"))
+    assert documents(sql, app, "a").keys() == {1}
+    assert clean(journal)
+
+
+def test_bodies_of_a_row_with_a_rowversion(journal: dj.Journal, sql: Sql, app: str) -> None:
+    """An update that changes nothing that is watched leaves what is kept as it should be."""
+    with_rowversion(sql)
+    sql(f"CREATE TABLE {app}.a (id int NOT NULL PRIMARY KEY, note int NULL, version rowversion NOT NULL)")
+    track(sql, dj.TrackedTable(f"{app}.a", bodies=True))
+    sql(f"INSERT INTO {app}.a (id, note) VALUES (1, 2)")
+    sql(f"UPDATE {app}.a SET note = note")
+    assert clean(journal)
+
+
+def test_triggers_look_up_documents_as_they_are_now(journal: dj.Journal, sql: Sql, schools: str) -> None:
+    """A writer in SNAPSHOT isolation does not see a document that a fill has made since: an UPDATE of it would change no row."""
+    sql(f"CREATE TABLE {schools}.kept (id int NOT NULL PRIMARY KEY)")
+    track(sql, dj.TrackedTable(f"{schools}.kept", bodies=True))
+    written = sql(
+        "SELECT o.name, o.kind, o.statement FROM dms.TrackedTable AS t CROSS APPLY dms.tracking_of(t.TrackedTableId) AS o"
+    )
+    asked = {
+        name: statement for name, kind, statement in written if kind == "trigger" or name.endswith(("_ensure", "_keep", "_edges"))
+    }
+    asked["remove_tracked"] = sql(
+        "SELECT m.definition FROM sys.sql_modules AS m WHERE m.object_id = OBJECT_ID(N'dms.remove_tracked')"
+    )[0][0]
+    assert len(asked) > 12
+    past = re.compile(
+        r"(?:FROM|JOIN) dms\.(?:Document|ReferenceEdge|DocumentCache|TrackedLate) AS \w+(?! WITH \(READCOMMITTEDLOCK\))\b.*"
+    )
+    assert {name: past.findall(statement) for name, statement in asked.items() if past.search(statement)} == {}
+
+
+def test_a_table_of_another_database_is_not_taken_for_one_of_this(journal: dj.Journal, sql: Sql, schools: str) -> None:
+    """Copies of a database have the same object ids."""
+    journal.untrack(f"{schools}.remark")
+    with pytest.raises(dj.InvalidRequest, match="is not there"):
+        journal.track(dj.TrackedTable(f"master.{schools}.remark"))
+    journal.track(dj.TrackedTable(f"{sql('SELECT DB_NAME()')[0][0]}.{schools}.remark"))
+    assert f"{schools}.remark" in [one.table for one in journal.tracked()]
+
+
+def test_a_copy_of_a_table_with_its_triggers_is_not_taken_for_it(journal: dj.Journal, sql: Sql, schools: str) -> None:
+    """As a tool makes that scripts one schema into another."""
+    [name] = [
+        row[0]
+        for row in sql(
+            f"SELECT name FROM sys.triggers WHERE parent_id = OBJECT_ID(N'{schools}.school') AND name LIKE N'%[_]insert'"
+        )
+    ]
+    for schema in (f"a{schools}", f"z{schools}"):
+        sql(f"CREATE SCHEMA {schema}")
+        sql(f"CREATE TABLE {schema}.school (id int NOT NULL PRIMARY KEY)")
+        sql(f"CREATE TRIGGER {schema}.{name} ON {schema}.school AFTER INSERT AS SELECT 1 AS one")
+    assert {one.table for one in journal.tracked()} == {f"{schools}.{table}" for table in ("school", "student", "remark")}
+    assert clean(journal)
+    for schema in (f"a{schools}", f"z{schools}"):
+        sql(f"DROP TABLE {schema}.school")

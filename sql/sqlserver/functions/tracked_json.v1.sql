@@ -27,6 +27,10 @@ BEGIN
         WHEN @type IN (N'binary', N'varbinary', N'image', N'timestamp')  -- Base64 is FOR JSON's; what it escapes is the slash
             THEN CONCAT(N'REPLACE(STUFF(STUFF((SELECT CAST(', @text, N' AS varbinary(max)) AS v FOR JSON PATH, WITHOUT_ARRAY_WRAPPER), 1, 5, N''''), '
                 + N'LEN((SELECT CAST(', @text, N' AS varbinary(max)) AS v FOR JSON PATH, WITHOUT_ARRAY_WRAPPER)) - 5, 1, N''''), N''\/'', N''/'')')
+        WHEN @type = N'sql_variant'  -- a time in it would be written in the session's language
+            THEN CONCAT(N'N''"'' + REPLACE(STRING_ESCAPE(CASE WHEN CAST(SQL_VARIANT_PROPERTY(', @text, N', N''BaseType'') AS nvarchar(128)) IN (N''date'', N''time'', N''datetime'', '
+                + N'N''smalldatetime'', N''datetime2'', N''datetimeoffset'') THEN CONVERT(nvarchar(40), CAST(', @text, N' AS datetimeoffset(7)), 121) ELSE CONVERT(nvarchar(max), ', @text,
+                N') END COLLATE Latin1_General_100_BIN2, N''json''), N''\/'', N''/'') + N''"''')
         ELSE CONCAT(N'N''"'' + REPLACE(STRING_ESCAPE(CONVERT(nvarchar(max), ', @text, N') COLLATE Latin1_General_100_BIN2, N''json''), N''\/'', N''/'') + N''"''') END;
     RETURN REPLACE(@text, N'$value$', @value);
 END;

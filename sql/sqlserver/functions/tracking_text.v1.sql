@@ -3,6 +3,8 @@
 -- - Triggers learn from inserted and deleted which keys a statement touched, and read the rows themselves from the view: a trigger of the table's own
 --   may have written them again meanwhile. So a trigger that fires twice for one statement does no harm either.
 -- - Old and new rows meet in a hash join; everything else is a lookup by key (LOOP JOIN, FORCE ORDER): see triggers/document_stamp.v1.sql.
+-- - What a trigger looks up in dms or writes there it reads as it is now (READCOMMITTEDLOCK), never by the snapshot of its writer: a fill may have made the document, its edges
+--   or its body since, and an UPDATE would pass it by.
 -- - The view is bound to its table, so the server refuses to rename or drop a column that the triggers name, or the table itself.
 -- - A variable is declared with the type and the collation of its column: nothing depends on the settings of the session that writes.
 CREATE FUNCTION dms.tracking_text (@tracked_id smallint) RETURNS nvarchar(max)
@@ -15,8 +17,8 @@ BEGIN
         ColumnId int NOT NULL PRIMARY KEY, Quoted nvarchar(300) NOT NULL, IsKey bit NOT NULL, IsShown bit NOT NULL, IsLink bit NOT NULL, IsWatched bit NOT NULL,
         Differs nvarchar(max) NULL);
     DECLARE @k TABLE (
-        place int NOT NULL PRIMARY KEY, index_id int NOT NULL, column_id int NOT NULL, quoted nvarchar(300) NOT NULL, declared nvarchar(300) NOT NULL, collation_name nvarchar(128) NULL,
-        typed nvarchar(600) NOT NULL);
+        place int NOT NULL PRIMARY KEY, index_id int NOT NULL, column_id int NOT NULL, quoted nvarchar(300) NOT NULL, declared nvarchar(300) NOT NULL, given nvarchar(300) NOT NULL,
+        variable nvarchar(600) NOT NULL, is_computed bit NOT NULL, typed nvarchar(600) NOT NULL);
     DECLARE @reference TABLE (
         constraint_id int NOT NULL, name nvarchar(128) NOT NULL, parent_id smallint NOT NULL, child_id smallint NOT NULL, child_kind smallint NOT NULL, place int NOT NULL,
         parent_column_id int NOT NULL, parent_column nvarchar(128) NOT NULL, child_column_id int NOT NULL, child_column nvarchar(128) NOT NULL, is_identity int NOT NULL);
@@ -25,7 +27,7 @@ BEGIN
     DECLARE @place int = 0, @name nvarchar(32), @value nvarchar(max), @joined nvarchar(max), @typed nvarchar(max), @key nvarchar(max), @key_given nvarchar(max), @key_old nvarchar(max), @names nvarchar(max), @olds nvarchar(max), @declared nvarchar(max), @declared_null nvarchar(max),
             @declared_old nvarchar(max), @of_r nvarchar(max), @of_new nvarchar(max), @of_old nvarchar(max), @r_is_new nvarchar(max), @r_is_row nvarchar(max), @r_is_other nvarchar(max),
             @new_is_old nvarchar(max), @new_is_match nvarchar(max), @old_is_match nvarchar(max),  
-            @written nvarchar(max), @after nvarchar(max), @given nvarchar(max), @first nvarchar(300), @collated nvarchar(300), @variables nvarchar(max), @ordered nvarchar(max), @r_is_range nvarchar(max),
+            @written nvarchar(max), @after nvarchar(max), @given nvarchar(max), @first nvarchar(300), @begun nvarchar(600), @variables nvarchar(max), @ordered nvarchar(max), @r_is_range nvarchar(max),
             @differs nvarchar(max), @shows nvarchar(max), @links nvarchar(max), @pairs nvarchar(max), @edges nvarchar(max), @wanted nvarchar(max), @find nvarchar(max),
             @find_r nvarchar(max), @stale nvarchar(max), @keep nvarchar(max) = N'', @identity nvarchar(max) = N'', @restored nvarchar(max) = N'', @create nvarchar(max);
 
@@ -34,8 +36,12 @@ BEGIN
     SET @key = dms.tracked_key_json(@tracked_id, N't', NULL);
     IF @key IS NULL OR @table IS NULL
         RETURN NULL;
-    INSERT INTO @k (place, index_id, column_id, quoted, declared, collation_name, typed)
-    SELECT k.place, k.index_id, k.column_id, k.quoted, k.declared, k.collation_name, k.typed FROM dms.tracked_key(@tracked_id) AS k;
+    INSERT INTO @k (place, index_id, column_id, quoted, declared, given, variable, is_computed, typed)
+    SELECT k.place, k.index_id, k.column_id, k.quoted, k.declared, k.given,
+           CASE WHEN k.type IN (N'char', N'varchar') THEN CONCAT(N'CAST(@K', k.place, N' COLLATE ', k.collation_name, N' AS ', SUBSTRING(k.given, 2, 128), N')')
+                WHEN k.collation_name IS NOT NULL THEN CONCAT(N'@K', k.place, N' COLLATE ', k.collation_name) ELSE CONCAT(N'@K', k.place) END,
+           k.is_computed, k.typed
+    FROM dms.tracked_key(@tracked_id) AS k;
     INSERT INTO @reference (constraint_id, name, parent_id, child_id, child_kind, place, parent_column_id, parent_column, child_column_id, child_column, is_identity)
     SELECT f.constraint_id, f.name, f.parent_id, f.child_id, f.child_kind, f.place, f.parent_column_id, f.parent_column, f.child_column_id, f.child_column, f.is_identity
     FROM dms.tracked_references() AS f WHERE f.parent_id = @tracked_id OR f.child_id = @tracked_id;
@@ -49,7 +55,7 @@ BEGIN
     SELECT c.column_id, c.quoted, told.is_key,
            CASE WHEN told.is_key = 1 OR told.is_referred = 1 OR c.name IN (SELECT s.value COLLATE DATABASE_DEFAULT FROM OPENJSON(@shown) AS s) THEN 1 ELSE 0 END,
            told.is_link,
-           CASE WHEN c.is_comparable = 1 AND (@watched IS NULL OR c.name IN (SELECT w.value COLLATE DATABASE_DEFAULT FROM OPENJSON(@watched) AS w)) THEN 1 ELSE 0 END,
+           CASE WHEN (@watched IS NULL AND c.is_comparable = 1) OR (c.is_readable = 1 AND c.name IN (SELECT w.value COLLATE DATABASE_DEFAULT FROM OPENJSON(@watched) AS w)) THEN 1 ELSE 0 END,
            dms.tracked_differs(c.type, c.max_length, c.is_nullable, c.quoted)
     FROM dms.tracked_columns(@root) AS c
     CROSS APPLY (
@@ -77,33 +83,32 @@ BEGIN
            @new_is_old = STRING_AGG(CAST(CONCAT(N'new.', k.quoted, N' = old.', k.quoted) AS nvarchar(max)), N' AND ') WITHIN GROUP (ORDER BY k.place),
            @new_is_match = STRING_AGG(CAST(CONCAT(N'new.', k.quoted, N' = m.K', k.place) AS nvarchar(max)), N' AND ') WITHIN GROUP (ORDER BY k.place),
            @old_is_match = STRING_AGG(CAST(CONCAT(N'old.', k.quoted, N' = m.O', k.place) AS nvarchar(max)), N' AND ') WITHIN GROUP (ORDER BY k.place),
-           @written = STRING_AGG(CAST(CONCAT(N'UPDATE(', k.quoted, N')') AS nvarchar(max)), N' OR ') WITHIN GROUP (ORDER BY k.place),
+           @written = STRING_AGG(CAST(CASE WHEN k.is_computed = 1 THEN N'1 = 1' ELSE CONCAT(N'UPDATE(', k.quoted, N')') END AS nvarchar(max)), N' OR ') WITHIN GROUP (ORDER BY k.place),  -- 2114
            @given = STRING_AGG(CAST(CONCAT(N'@K', k.place, N' = ', k.typed) AS nvarchar(max)), N', ') WITHIN GROUP (ORDER BY k.place),
-           @variables = STRING_AGG(CAST(CONCAT(N'@K', k.place, N' ', REPLACE(k.declared, CONCAT(N' COLLATE ', k.collation_name), N'')) AS nvarchar(max)), N', ') WITHIN GROUP (ORDER BY k.place),
+           @variables = STRING_AGG(CAST(CONCAT(N'@K', k.place, N' ', k.given) AS nvarchar(max)), N', ') WITHIN GROUP (ORDER BY k.place),
            @ordered = STRING_AGG(CAST(CONCAT(N'r.', k.quoted) AS nvarchar(max)), N', ') WITHIN GROUP (ORDER BY k.place)
     FROM @k AS k;
-    SELECT @first = CONCAT(N'r.', k.quoted), @collated = CASE WHEN k.collation_name IS NULL THEN N'' ELSE CONCAT(N' COLLATE ', k.collation_name) END
-    FROM @k AS k WHERE k.place = 1;
+    SELECT @first = CONCAT(N'r.', k.quoted), @begun = k.variable FROM @k AS k WHERE k.place = 1;
     SELECT @after = CONCAT(  -- r's key is above the given one: (a > x) OR (a = x AND (b > y OR ...))
-               STRING_AGG(CAST(CONCAT(N'(r.', k.quoted, N' > ', told.given, CASE WHEN k.place < last.place THEN CONCAT(N' OR (r.', k.quoted, N' = ', told.given, N' AND ') ELSE N')' END) AS nvarchar(max)), N'')
+               STRING_AGG(CAST(CONCAT(N'(r.', k.quoted, N' > ', k.variable, CASE WHEN k.place < last.place THEN CONCAT(N' OR (r.', k.quoted, N' = ', k.variable, N' AND ') ELSE N')' END) AS nvarchar(max)), N'')
                    WITHIN GROUP (ORDER BY k.place), REPLICATE(N'))', MAX(last.place) - 1))
     FROM @k AS k
-    CROSS APPLY (SELECT CONCAT(N'@K', k.place, CASE WHEN k.collation_name IS NOT NULL THEN CONCAT(N' COLLATE ', k.collation_name) END) AS given) AS told
     CROSS JOIN (SELECT MAX(k.place) AS place FROM @k AS k) AS last;
 
-    -- Other unique keys, by which the rows of a statement that writes the key are paired where it does not write these.
+    -- Other unique keys, by which the rows of a statement that writes the key are paired where it does not write these. What the server writes itself (rowversion, times of a
+    -- temporal table) pairs nothing: it is another one after each update.
     SELECT @pairs = STRING_AGG(CONCAT(CAST(N'
         ELSE IF NOT (' AS nvarchar(max)), other.written, N')
             INSERT INTO @match (', @names, N', ', @olds, N')
             SELECT ', @of_new, N', ', @of_old, N' FROM inserted AS new INNER JOIN deleted AS old ON ', other.equal, N' OPTION (HASH JOIN);'), N'') WITHIN GROUP (ORDER BY other.index_id)
     FROM (
-        SELECT i.index_id, STRING_AGG(CAST(CONCAT(N'UPDATE(', QUOTENAME(c.name), N')') AS nvarchar(max)), N' OR ') WITHIN GROUP (ORDER BY ic.key_ordinal) AS written,
-               STRING_AGG(CAST(CONCAT(N'new.', QUOTENAME(c.name), N' = old.', QUOTENAME(c.name)) AS nvarchar(max)), N' AND ') WITHIN GROUP (ORDER BY ic.key_ordinal) AS equal,
-               MAX(CASE WHEN c.is_nullable = 1 OR c.is_computed = 1 THEN 1 ELSE 0 END) AS is_unfit
+        SELECT i.index_id, STRING_AGG(CAST(CONCAT(N'UPDATE(', c.quoted, N')') AS nvarchar(max)), N' OR ') WITHIN GROUP (ORDER BY ic.key_ordinal) AS written,
+               STRING_AGG(CAST(CONCAT(N'new.', c.quoted, N' = old.', c.quoted) AS nvarchar(max)), N' AND ') WITHIN GROUP (ORDER BY ic.key_ordinal) AS equal,
+               MAX(CASE WHEN c.is_nullable = 1 OR c.is_computed = 1 OR c.is_unwritten = 1 OR c.is_readable = 0 THEN 1 ELSE 0 END) AS is_unfit
         FROM sys.indexes AS i
         INNER JOIN sys.index_columns AS ic ON ic.object_id = i.object_id AND ic.index_id = i.index_id AND ic.key_ordinal > 0
-        INNER JOIN sys.columns AS c ON c.object_id = ic.object_id AND c.column_id = ic.column_id
-        WHERE i.object_id = @root AND i.is_unique = 1 AND i.has_filter = 0 AND i.is_disabled = 0 AND i.index_id NOT IN (SELECT k.index_id FROM @k AS k)
+        INNER JOIN dms.tracked_columns(@root) AS c ON c.column_id = ic.column_id
+        WHERE i.object_id = @root AND i.is_unique = 1 AND i.has_filter = 0 AND i.is_disabled = 0 AND i.is_hypothetical = 0 AND i.index_id NOT IN (SELECT k.index_id FROM @k AS k)
         GROUP BY i.index_id) AS other
     WHERE other.is_unfit = 0;
 
@@ -155,28 +160,28 @@ BEGIN
     SET @wanted = COALESCE(@wanted, N'SELECT CAST(0 AS bigint) AS DocumentId, 0 AS IsIdentity WHERE 1 = 0');
     SET @edges = CONCAT(@edges, N'
     DELETE edge
-    FROM @row AS w INNER JOIN dms.ReferenceEdge AS edge ON edge.ParentDocumentId = w.DocumentId
+    FROM @row AS w INNER JOIN dms.ReferenceEdge AS edge WITH (READCOMMITTEDLOCK) ON edge.ParentDocumentId = w.DocumentId
     WHERE w.IsLinked = 1 AND w.IsNew = 0 AND NOT EXISTS (
         SELECT * FROM @link AS link WHERE link.ParentDocumentId = edge.ParentDocumentId AND link.ChildDocumentId = edge.ChildDocumentId)
     OPTION (LOOP JOIN, FORCE ORDER);
     IF EXISTS (SELECT * FROM @row WHERE IsLinked = 1 AND IsNew = 0)  -- another foreign key may refer to the same row now
         UPDATE edge SET IsIdentityComponent = wanted.IsIdentity
         FROM (SELECT ParentDocumentId, ChildDocumentId, MAX(IsIdentity) AS IsIdentity FROM @link WHERE ChildDocumentId IS NOT NULL GROUP BY ParentDocumentId, ChildDocumentId) AS wanted
-        INNER JOIN dms.ReferenceEdge AS edge ON edge.ParentDocumentId = wanted.ParentDocumentId AND edge.ChildDocumentId = wanted.ChildDocumentId
+        INNER JOIN dms.ReferenceEdge AS edge WITH (READCOMMITTEDLOCK) ON edge.ParentDocumentId = wanted.ParentDocumentId AND edge.ChildDocumentId = wanted.ChildDocumentId
         WHERE edge.IsIdentityComponent <> wanted.IsIdentity
         OPTION (LOOP JOIN, FORCE ORDER);
     INSERT INTO dms.ReferenceEdge (ParentDocumentId, ChildDocumentId, IsIdentityComponent)
     SELECT wanted.ParentDocumentId, wanted.ChildDocumentId, wanted.IsIdentity
     FROM (SELECT ParentDocumentId, ChildDocumentId, MAX(IsIdentity) AS IsIdentity FROM @link WHERE ChildDocumentId IS NOT NULL GROUP BY ParentDocumentId, ChildDocumentId) AS wanted
     WHERE NOT EXISTS (
-        SELECT * FROM dms.ReferenceEdge AS edge WHERE edge.ParentDocumentId = wanted.ParentDocumentId AND edge.ChildDocumentId = wanted.ChildDocumentId);
+        SELECT * FROM dms.ReferenceEdge AS edge WITH (READCOMMITTEDLOCK) WHERE edge.ParentDocumentId = wanted.ParentDocumentId AND edge.ChildDocumentId = wanted.ChildDocumentId);
     INSERT INTO dms.TrackedLate (TrackedTableId, DocumentId)
     SELECT DISTINCT $id$, link.ParentDocumentId FROM @link AS link
-    WHERE link.ChildDocumentId IS NULL AND NOT EXISTS (SELECT * FROM dms.TrackedLate AS late WHERE late.TrackedTableId = $id$ AND late.DocumentId = link.ParentDocumentId);');
+    WHERE link.ChildDocumentId IS NULL AND NOT EXISTS (SELECT * FROM dms.TrackedLate AS late WITH (READCOMMITTEDLOCK) WHERE late.TrackedTableId = $id$ AND late.DocumentId = link.ParentDocumentId);');
     IF NOT EXISTS (SELECT * FROM @column WHERE IsLink = 1)  -- it refers to nothing: edges are there only where it did before
         SET @edges = N'
     DELETE edge
-    FROM @row AS w INNER JOIN dms.ReferenceEdge AS edge ON edge.ParentDocumentId = w.DocumentId
+    FROM @row AS w INNER JOIN dms.ReferenceEdge AS edge WITH (READCOMMITTEDLOCK) ON edge.ParentDocumentId = w.DocumentId
     WHERE w.IsLinked = 1 AND w.IsNew = 0
     OPTION (LOOP JOIN, FORCE ORDER);';
 
@@ -239,17 +244,17 @@ BEGIN
     SET ROWCOUNT 0;
     DECLARE @row TABLE (DocumentId bigint NOT NULL PRIMARY KEY, Body nvarchar(max) NOT NULL, At datetime2(7) NOT NULL, Version bigint NOT NULL);
     INSERT INTO @row (DocumentId, Body, At, Version)
-    SELECT d.DocumentId, ' + dms.tracked_body(@root, N'r') + N', d.ContentLastModifiedAt, d.ContentVersion
+    SELECT d.DocumentId, ' + dms.tracked_body(@root, N'r', 1) + N', d.ContentLastModifiedAt, d.ContentVersion
     FROM (SELECT DISTINCT CAST(value AS bigint) AS DocumentId FROM OPENJSON(@ids)) AS w
-    INNER JOIN dms.Document AS d ON d.DocumentId = w.DocumentId
+    INNER JOIN dms.Document AS d WITH (READCOMMITTEDLOCK) ON d.DocumentId = w.DocumentId
     ' + REPLACE(REPLACE(@joined COLLATE Latin1_General_100_BIN2, N'$from$', N'CASE WHEN d.ResourceKeyId = $kind$ THEN d.KeyValues END'), N'$source$', N'dms.tracked_$id$ AS r') + N'
     OPTION (LOOP JOIN, FORCE ORDER);
     UPDATE cache SET DocumentJson = w.Body, Etag = dms.tracked_etag(w.Body), LastModifiedAt = w.At, ComputedVersion = w.Version
-    FROM @row AS w INNER JOIN dms.DocumentCache AS cache ON cache.DocumentId = w.DocumentId
+    FROM @row AS w INNER JOIN dms.DocumentCache AS cache WITH (READCOMMITTEDLOCK) ON cache.DocumentId = w.DocumentId
     OPTION (LOOP JOIN, FORCE ORDER);
     INSERT INTO dms.DocumentCache (DocumentId, DocumentJson, Etag, LastModifiedAt, ComputedVersion)
     SELECT w.DocumentId, w.Body, dms.tracked_etag(w.Body), w.At, w.Version
-    FROM @row AS w WHERE NOT EXISTS (SELECT * FROM dms.DocumentCache AS cache WHERE cache.DocumentId = w.DocumentId)
+    FROM @row AS w WHERE NOT EXISTS (SELECT * FROM dms.DocumentCache AS cache WITH (READCOMMITTEDLOCK) WHERE cache.DocumentId = w.DocumentId)
     OPTION (LOOP JOIN, FORCE ORDER);
 END;';
 
@@ -293,7 +298,7 @@ BEGIN
         SELECT $given$ FROM (SELECT @after AS value) AS item ' + REPLACE(@typed COLLATE Latin1_General_100_BIN2, N'$from$', N'item.value') + N';
         INSERT INTO @range (Place, $names$, KeyValues, KeyHash)
         SELECT TOP (@rows) ROW_NUMBER() OVER (ORDER BY $ordered$), $of_r$, r.[dmsjournal key], r.[dmsjournal hash] FROM dms.tracked_$id$ AS r
-        WHERE $first$ >= @K1$collated$ AND $after$ ORDER BY $ordered$;
+        WHERE $first$ >= $begun$ AND $after$ ORDER BY $ordered$;
     END;
     UPDATE dms.TrackedTable
     SET FilledKey = (SELECT TOP (1) w.KeyValues FROM @range AS w ORDER BY w.Place DESC), BatchRows = (SELECT COUNT(*) FROM @range)
@@ -422,7 +427,7 @@ END;';
     SELECT 9, N'trigger', CONCAT(N'zz_dmsjournal_', @tracked_id, N'_insert'), N'CREATE TRIGGER $schema$.zz_dmsjournal_$id$_insert ON $table$ AFTER INSERT
 AS
 BEGIN
-    IF NOT EXISTS (SELECT * FROM inserted)
+    IF NOT EXISTS (SELECT 1 AS one FROM inserted)
         RETURN;
     SET NOCOUNT ON;
     SET ROWCOUNT 0;' + @identity + N'
@@ -437,7 +442,7 @@ BEGIN
     OPTION (LOOP JOIN, FORCE ORDER);
     IF EXISTS (SELECT * FROM @row WHERE DocumentId IS NOT NULL)
         UPDATE document SET ContentVersion = -1, IdentityVersion = -1
-        FROM @row AS w INNER JOIN dms.Document AS document ON document.DocumentId = w.DocumentId
+        FROM @row AS w INNER JOIN dms.Document AS document WITH (READCOMMITTEDLOCK) ON document.DocumentId = w.DocumentId
         OPTION (LOOP JOIN, FORCE ORDER);' + @create + REPLACE(@edges COLLATE Latin1_General_100_BIN2, N'$waits$', N'1') + @keep + @restored + N'
 END;';
 
@@ -447,7 +452,7 @@ END;';
     SELECT 10, N'trigger', CONCAT(N'zz_dmsjournal_', @tracked_id, N'_update'), N'CREATE TRIGGER $schema$.zz_dmsjournal_$id$_update ON $table$ AFTER UPDATE
 AS
 BEGIN
-    IF NOT EXISTS (SELECT * FROM inserted)
+    IF NOT EXISTS (SELECT 1 AS one FROM inserted)
         RETURN;
     SET NOCOUNT ON;
     SET ROWCOUNT 0;' + @identity + N'
@@ -503,22 +508,22 @@ BEGIN
     IF EXISTS (SELECT * FROM @row WHERE DocumentId IS NOT NULL AND KeyValues <> OldKeyValues)
     BEGIN
         UPDATE document SET KeyValues = w.KeyValues, ContentVersion = -1, IdentityVersion = -1
-        FROM @row AS w INNER JOIN dms.Document AS document ON document.DocumentId = w.DocumentId
+        FROM @row AS w INNER JOIN dms.Document AS document WITH (READCOMMITTEDLOCK) ON document.DocumentId = w.DocumentId
         WHERE w.KeyValues <> w.OldKeyValues
         OPTION (LOOP JOIN, FORCE ORDER);
         -- A trigger that ran before this one may have made a document for a row under its new key, and a row that MERGE deleted has left its own there: both give way to
         -- the document that comes with the row.
         INSERT INTO @double (DocumentId, HeirId)
         SELECT other.DocumentId, w.DocumentId
-        FROM @row AS w INNER JOIN dms.Document AS other ON other.ResourceKeyId = $kind$ AND other.KeyValuesHash = w.KeyHash AND other.KeyValues = w.KeyValues
+        FROM @row AS w INNER JOIN dms.Document AS other WITH (READCOMMITTEDLOCK) ON other.ResourceKeyId = $kind$ AND other.KeyValuesHash = w.KeyHash AND other.KeyValues = w.KeyValues
         WHERE w.KeyValues <> w.OldKeyValues AND other.DocumentId <> w.DocumentId AND NOT EXISTS (SELECT * FROM @row AS own WHERE own.DocumentId = other.DocumentId)
         OPTION (LOOP JOIN, FORCE ORDER);
         IF EXISTS (SELECT * FROM @double)
         BEGIN
             INSERT INTO dms.ReferenceEdge (ParentDocumentId, ChildDocumentId, IsIdentityComponent)
             SELECT edge.ParentDocumentId, w.HeirId, MAX(CAST(edge.IsIdentityComponent AS int))
-            FROM @double AS w INNER JOIN dms.ReferenceEdge AS edge ON edge.ChildDocumentId = w.DocumentId
-            WHERE NOT EXISTS (SELECT * FROM dms.ReferenceEdge AS own WHERE own.ParentDocumentId = edge.ParentDocumentId AND own.ChildDocumentId = w.HeirId)
+            FROM @double AS w INNER JOIN dms.ReferenceEdge AS edge WITH (READCOMMITTEDLOCK) ON edge.ChildDocumentId = w.DocumentId
+            WHERE NOT EXISTS (SELECT * FROM dms.ReferenceEdge AS own WITH (READCOMMITTEDLOCK) WHERE own.ParentDocumentId = edge.ParentDocumentId AND own.ChildDocumentId = w.HeirId)
             GROUP BY edge.ParentDocumentId, w.HeirId
             OPTION (LOOP JOIN, FORCE ORDER);
             SELECT @ids = CONCAT(N''['', STRING_AGG(CAST(w.DocumentId AS nvarchar(max)), N'',''), N'']'') FROM @double AS w;
@@ -527,12 +532,12 @@ BEGIN
     END;
     IF EXISTS (SELECT * FROM @row WHERE DocumentId IS NOT NULL AND KeyValues = OldKeyValues AND IsShown = 1)
         UPDATE document SET ContentVersion = -1, IdentityVersion = -1
-        FROM @row AS w INNER JOIN dms.Document AS document ON document.DocumentId = w.DocumentId
+        FROM @row AS w INNER JOIN dms.Document AS document WITH (READCOMMITTEDLOCK) ON document.DocumentId = w.DocumentId
         WHERE w.KeyValues = w.OldKeyValues AND w.IsShown = 1
         OPTION (LOOP JOIN, FORCE ORDER);
     IF EXISTS (SELECT * FROM @row WHERE DocumentId IS NOT NULL AND KeyValues = OldKeyValues AND IsShown = 0)
         UPDATE document SET ContentVersion = -1
-        FROM @row AS w INNER JOIN dms.Document AS document ON document.DocumentId = w.DocumentId
+        FROM @row AS w INNER JOIN dms.Document AS document WITH (READCOMMITTEDLOCK) ON document.DocumentId = w.DocumentId
         WHERE w.KeyValues = w.OldKeyValues AND w.IsShown = 0
         OPTION (LOOP JOIN, FORCE ORDER);
     IF EXISTS (SELECT * FROM @row WHERE DocumentId IS NULL)
@@ -543,7 +548,7 @@ BEGIN
         OPTION (LOOP JOIN, FORCE ORDER);
         IF EXISTS (SELECT * FROM @row WHERE DocumentId IS NOT NULL AND OldKeyValues IS NULL)
             UPDATE document SET ContentVersion = -1, IdentityVersion = -1
-            FROM @row AS w INNER JOIN dms.Document AS document ON document.DocumentId = w.DocumentId
+            FROM @row AS w INNER JOIN dms.Document AS document WITH (READCOMMITTEDLOCK) ON document.DocumentId = w.DocumentId
             WHERE w.OldKeyValues IS NULL
             OPTION (LOOP JOIN, FORCE ORDER);
     END;' + @create + REPLACE(@edges COLLATE Latin1_General_100_BIN2, N'$waits$', N'1') + @keep + @restored + N'
@@ -553,7 +558,7 @@ END;';
     SELECT 11, N'trigger', CONCAT(N'zz_dmsjournal_', @tracked_id, N'_delete'), N'CREATE TRIGGER $schema$.zz_dmsjournal_$id$_delete ON $table$ AFTER DELETE
 AS
 BEGIN
-    IF NOT EXISTS (SELECT * FROM deleted)
+    IF NOT EXISTS (SELECT 1 AS one FROM deleted)
         RETURN;
     SET NOCOUNT ON;
     SET ROWCOUNT 0;' + @identity + N'
@@ -577,7 +582,7 @@ BEGIN
     IF NOT EXISTS (SELECT * FROM @row)
         RETURN;
     UPDATE document SET ContentVersion = -1, IdentityVersion = -1
-    FROM @row AS w INNER JOIN dms.Document AS document ON document.DocumentId = w.DocumentId
+    FROM @row AS w INNER JOIN dms.Document AS document WITH (READCOMMITTEDLOCK) ON document.DocumentId = w.DocumentId
     OPTION (LOOP JOIN, FORCE ORDER);' + REPLACE(@edges COLLATE Latin1_General_100_BIN2, N'$waits$', N'1') + @keep + @restored + N'
 END;';
 
@@ -592,12 +597,12 @@ END;';
         (10, N'$keep_ids$', CASE WHEN @keeps = 1 THEN N'
         IF @ids <> N''[]''
             EXEC dms.tracked_$id$_keep @ids;' ELSE N'' END),
-        (11, N'$body$', CASE WHEN @keeps = 1 THEN dms.tracked_body(@root, N'r') ELSE N'NULL' END),
+        (11, N'$body$', CASE WHEN @keeps = 1 THEN dms.tracked_body(@root, N'r', 1) ELSE N'NULL' END),
         (12, N'$shows$', @shows), (13, N'$links$', @links), (14, N'$differs$', @differs), (15, N'$key_old$', @key_old), (16, N'$key_given$', @key_given),
         (17, N'$declared_null$', @declared_null), (18, N'$declared_old$', @declared_old), (19, N'$declared$', @declared), (20, N'$names$', @names), (21, N'$olds$', @olds),
         (22, N'$of_r$', @of_r), (23, N'$of_new$', @of_new), (24, N'$of_old$', @of_old), (25, N'$r_is_new$', @r_is_new), (26, N'$r_is_row$', @r_is_row),
         (27, N'$r_is_other$', @r_is_other), (28, N'$new_is_old$', @new_is_old), (29, N'$new_is_match$', @new_is_match), (30, N'$old_is_match$', @old_is_match),
-        (31, N'$written$', @written), (32, N'$ordered$', @ordered), (33, N'$first$', @first), (34, N'$collated$', @collated), (35, N'$variables$', @variables),
+        (31, N'$written$', @written), (32, N'$ordered$', @ordered), (33, N'$first$', @first), (34, N'$begun$', @begun), (35, N'$variables$', @variables),
         (36, N'$given$', @given), (37, N'$after$', @after), (38, N'$id$', CAST(@tracked_id AS nvarchar(8))), (39, N'$kind$', CAST(@kind AS nvarchar(8))),
         (40, N'$schema$', @schema), (41, N'$table$', @table);
     WHILE @place < 41

@@ -1,4 +1,4 @@
--- sql/sqlserver/functions/untrackable.v1.sql: why a table cannot be tracked, and what to do; no row where it can. Reads the catalog alone.
+-- sql/sqlserver/functions/untrackable.v1.sql: why a table cannot be tracked, and what to do; no row where it can. Of a table that is tracked, what is shown and kept counts.
 -- Its owner has to be that of schema dms: then a writer of the table needs no right on dms (ownership chaining), and our triggers run only our own code.
 -- A name with two dollar signs could be taken for one of the marks in tracking_text.v1.sql.
 CREATE FUNCTION dms.untrackable (@relation int, @key_name nvarchar(128))
@@ -55,6 +55,27 @@ BEGIN
     SELECT 13, CONCAT(N'column ', c.name, N' of its key is of type ', c.type, N', which JSON cannot hold exactly'), N'Name a unique key of other columns.'
     FROM sys.index_columns AS ic INNER JOIN dms.tracked_columns(@relation) AS c ON c.column_id = ic.column_id
     WHERE ic.object_id = @relation AND ic.index_id = @index AND ic.key_ordinal > 0 AND c.is_exact = 0;
+    INSERT INTO @said (place, reason, remedy)
+    SELECT 16, CONCAT(N'column ', c.name, N' of its key is encrypted: the server cannot read it'), N'Name a unique key of other columns.'
+    FROM sys.index_columns AS ic INNER JOIN dms.tracked_columns(@relation) AS c ON c.column_id = ic.column_id
+    WHERE ic.object_id = @relation AND ic.index_id = @index AND ic.key_ordinal > 0 AND c.is_encrypted = 1;
+    INSERT INTO @said (place, reason, remedy)
+    SELECT TOP (1) 17, CONCAT(N'column ', c.name, N' is masked: of a writer without the right UNMASK, its mask would be journaled'),
+           CONCAT(N'ALTER TABLE ', @name, N' ALTER COLUMN ', c.quoted, N' DROP MASKED, or leave it out of the key, of what is shown and of bodies.')
+    FROM dms.tracked_columns(@relation) AS c
+    WHERE c.is_masked = 1 AND (
+        EXISTS (SELECT * FROM sys.index_columns AS ic WHERE ic.object_id = @relation AND ic.index_id = @index AND ic.key_ordinal > 0 AND ic.column_id = c.column_id)
+        OR EXISTS (SELECT * FROM dms.TrackedTable AS t WHERE t.RelationId = @relation AND (t.KeepsBodies = 1 OR c.name IN (SELECT s.value COLLATE DATABASE_DEFAULT FROM OPENJSON(t.ShownColumns) AS s))))
+    ORDER BY c.column_id;
+    INSERT INTO @said (place, reason, remedy)
+    SELECT TOP (1) 18, CONCAT(N'index ', i.name, N' is a clustered columnstore: the server takes no trigger on such a table (35358)'), N'Track a table whose rows are in a heap or in a clustered B-tree.'
+    FROM sys.indexes AS i WHERE i.object_id = @relation AND i.type = 5;
+    INSERT INTO @said (place, reason, remedy)
+    SELECT 19, CONCAT(N'index ', i.name, N' is disabled, so its values need not be unique'), CONCAT(N'ALTER INDEX ', QUOTENAME(i.name), N' ON ', @name, N' REBUILD.')
+    FROM sys.indexes AS i WHERE i.object_id = @relation AND i.index_id = @index AND (i.is_disabled = 1 OR i.is_hypothetical = 1);
+    INSERT INTO @said (place, reason, remedy)
+    SELECT 20, CONCAT(N'it has ', told.columns, N' columns, and the view that is made of it adds two: a view has 1,024 at most'), N'Move columns to a table of their own.'
+    FROM (SELECT COUNT(*) AS columns FROM sys.columns AS c WHERE c.object_id = @relation) AS told WHERE told.columns > 1022;
     IF OBJECT_ID(N'sys.security_predicates') IS NOT NULL  -- a compatible server may have no row level security
         INSERT INTO @said (place, reason, remedy)
         SELECT TOP (1) 14, CONCAT(N'security policy ', y.name, N' hides rows from its writers, whose rights our triggers have'), N'Switch the policy off, or track a table without one.'

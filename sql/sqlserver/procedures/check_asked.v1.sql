@@ -5,7 +5,7 @@ BEGIN
     SET NOCOUNT ON;
     SET ROWCOUNT 0;  -- the caller's; it is the caller's again on return
     DECLARE @message nvarchar(2048), @name nvarchar(600), @wrong nvarchar(128), @other nvarchar(600);
-    SET @relation = OBJECT_ID(@table_name);
+    SET @relation = CASE WHEN COALESCE(PARSENAME(@table_name, 3), DB_NAME()) = DB_NAME() THEN OBJECT_ID(@table_name) END;  -- in another database, an id can be that of another table
     IF @relation IS NULL
     BEGIN
         SELECT @other = LEFT(STRING_AGG(CAST(dms.tracked_name(t.object_id) AS nvarchar(max)), N', ') WITHIN GROUP (ORDER BY t.object_id), 600)
@@ -30,11 +30,11 @@ BEGIN
         THROW 50011, @message, 1;
     END;
     SELECT @wrong = MIN(c.name) FROM dms.tracked_columns(@relation) AS c
-    WHERE c.type IN (N'text', N'ntext', N'image', N'timestamp') AND c.name IN (
+    WHERE (c.is_readable = 0 OR c.type = N'timestamp') AND c.name IN (
         SELECT given.value COLLATE DATABASE_DEFAULT FROM (SELECT value FROM OPENJSON(@shows) UNION ALL SELECT value FROM OPENJSON(@columns)) AS given);
     IF @wrong IS NOT NULL
     BEGIN
-        SET @message = CONCAT(N'table ', @name, N' cannot be tracked: no trigger can compare column ', @wrong, N', of type text, ntext, image or rowversion. Leave it out of what is shown and watched.');
+        SET @message = CONCAT(N'table ', @name, N' cannot be tracked: no trigger can compare column ', @wrong, N', which is encrypted, or of type text, ntext, image or rowversion. Leave it out of what is shown and watched.');
         THROW 50010, @message, 1;
     END;
 END;

@@ -11,6 +11,7 @@ BEGIN
     SET NOCOUNT ON;
     SET ROWCOUNT 0;  -- the caller's; it is the caller's again on return
     SET XACT_ABORT ON;
+    SET DEADLOCK_PRIORITY LOW;  -- a writer goes on, and the fill is run again
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;  -- a row's lock that was waited for shows what was written meanwhile
     DECLARE @tracked_id smallint, @is_own bit = 0, @filled_at datetime2(7), @filled_document bigint, @filled_key nvarchar(max), @is_linked bit, @is_current bit, @filled_rows bigint,
             @seen_rows bigint, @last bigint, @last_key nvarchar(max), @statement nvarchar(400), @rows int, @seen int, @passed int, @is_end bit;

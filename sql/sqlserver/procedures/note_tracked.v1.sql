@@ -33,5 +33,6 @@ BEGIN
     SELECT @kind, @relation, @name, @key, @properties, @shows, @columns, dms.tracked_definitions(@relation), @bodies,
            told.is_empty, told.is_empty  -- documents of the resource that are there already are taken up: their rows may have changed
     FROM (SELECT CASE WHEN EXISTS (SELECT * FROM dms.Document AS d WHERE d.ResourceKeyId = @kind) THEN 0 ELSE 1 END AS is_empty) AS told;
+    EXEC dms.check_trackable @relation, @key;  -- once more: what is shown and kept is known now
 END;
 -- drop: DROP PROCEDURE dms.note_tracked;

@@ -15,7 +15,7 @@ BEGIN
             BREAK;
         SET @one = NULL;
         SELECT @one = CONCAT(
-                   N'SELECT d.DocumentId, ', dms.tracked_body(o.object_id, N'r'), N' AS body FROM (SELECT CAST(value AS bigint) AS DocumentId FROM OPENJSON(@documents)) AS w ',
+                   N'SELECT d.DocumentId, ', dms.tracked_body(o.object_id, N'r', 0), N' AS body FROM (SELECT CAST(value AS bigint) AS DocumentId FROM OPENJSON(@documents)) AS w ',
                    N'INNER JOIN dms.Document AS d ON d.DocumentId = w.DocumentId AND d.ResourceKeyId = ', t.ResourceKeyId, N' ',
                    dms.tracked_row(@tracked_id, CONCAT(N'CASE WHEN d.ResourceKeyId = ', t.ResourceKeyId, N' THEN d.KeyValues END'), CONCAT(QUOTENAME(s.name), N'.', QUOTENAME(o.name), N' AS r')))
         FROM dms.TrackedTable AS t

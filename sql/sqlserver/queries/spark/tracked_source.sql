@@ -5,7 +5,7 @@ DECLARE @resource_key_ids nvarchar(max) = :resource_key_ids, @source nvarchar(ma
 DECLARE @tracked TABLE (id smallint NOT NULL PRIMARY KEY, kind smallint NOT NULL, table_name nvarchar(600) NOT NULL, row_text nvarchar(max) NULL);
 INSERT INTO @tracked (id, kind, table_name, row_text)
 SELECT t.TrackedTableId, t.ResourceKeyId, t.TableName, (
-    SELECT CONCAT(N'OUTER APPLY (SELECT ', dms.tracked_body(o.object_id, N'r'), N' AS body FROM (SELECT CASE WHEN c.resource_key_id = ', t.ResourceKeyId, N' THEN c.key_values END AS KeyValues) AS d ',
+    SELECT CONCAT(N'OUTER APPLY (SELECT ', dms.tracked_body(o.object_id, N'r', 0), N' AS body FROM (SELECT CASE WHEN c.resource_key_id = ', t.ResourceKeyId, N' THEN c.key_values END AS KeyValues) AS d ',
                   dms.tracked_row(t.TrackedTableId, N'd.KeyValues', CONCAT(QUOTENAME(s.name), N'.', QUOTENAME(o.name), N' AS r')), N') AS tracked_', t.TrackedTableId)
     FROM sys.tables AS o INNER JOIN sys.schemas AS s ON s.schema_id = o.schema_id
     WHERE o.object_id = dms.tracked_relation(t.TrackedTableId) AND EXISTS (SELECT * FROM dms.tracked_key(t.TrackedTableId) AS k))
