@@ -6,7 +6,7 @@ it asks the engine. To add an engine, write a module with these members, put it 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 
@@ -87,12 +87,12 @@ class Engine(Protocol):
 
     @property
     def HAS_COPY(self) -> bool:
-        """Whether the rows of a query can be had as one stream of text: `copying`."""
+        """Whether the rows of a query can be copied as one stream of Arrow, in a transaction of one's own: `copying`."""
 
-    def copying(self, url: sa.URL, begin: str) -> AbstractContextManager[Callable[[str], Iterator[bytes]]]:
-        """A function that gives the rows of a COPY, some whole ones at a time, in a transaction that begins with `begin`.
+    def copying(self, url: sa.URL, begin: Sequence[str]) -> AbstractContextManager[Callable[[str], Iterator[pa.RecordBatch]]]:
+        """A function that gives the rows of a query, some at a time, in a transaction that begins with these statements.
 
-        Raises SQLAlchemy's errors, whatever the driver raised. Only where HAS_COPY.
+        Only where HAS_COPY. Raises JournalError.
         """
 
     def jdbc_options(self, url: sa.URL) -> dict[str, str]:

@@ -7,8 +7,8 @@ import json
 import os
 import re
 import socket
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
@@ -45,8 +45,6 @@ DRIVER_PACKAGES = ("psycopg",)
 
 LOGIN_SECONDS = 10  # for each address, where neither the URL nor PGCONNECT_TIMEOUT says
 _CANCEL_SECONDS = 0.5
-
-_COPIED = 4 * 2**20  # bytes that a COPY gives at a time, about
 
 LARGEST_BATCH = 50_000  # rows that a prune or an adoption takes in one transaction, at most
 
@@ -127,19 +125,43 @@ def arrow_source(pool: sa.Engine) -> Iterator[Callable[[sa.TextClause, Mapping[s
 
     Raises UnsupportedCapability where its driver is missing.
     """
-    try:
-        from adbc_driver_manager import Error
-        from adbc_driver_postgresql import dbapi
-    except ImportError as error:
-        raise UnsupportedCapability(f"no driver for Arrow ({error})", "pip install 'dmsjournal[events]'") from error
 
     def rows(statement: sa.TextClause, binds: Mapping[str, object]) -> pa.Table:
         compiled = statement.compile(dialect=_NUMBERED)
         cursor.execute(str(compiled), [binds[name] for name in compiled.positiontup or ()])
         return cursor.fetch_arrow_table()
 
+    with _arrow_connection(pool.url, autocommit=True, extra="events") as connection, connection.cursor() as cursor:
+        yield rows
+
+
+@contextmanager
+def copying(url: sa.URL, begin: Sequence[str]) -> Iterator[Callable[[str], Iterator[pa.RecordBatch]]]:
+    """See Engine.copying."""
+
+    def copied(query: str) -> Iterator[pa.RecordBatch]:
+        cursor.execute(query)
+        try:
+            yield from cursor.fetch_record_batch()
+        except OSError as error:  # what the server says behind the first rows comes as Arrow's error
+            raise _arrow_error(None, str(error)) from error
+
+    with _arrow_connection(url, autocommit=False, extra="spark") as connection, connection.cursor() as cursor:
+        for statement in begin:
+            cursor.execute(statement)
+        yield copied
+
+
+@contextmanager
+def _arrow_connection(url: sa.URL, *, autocommit: bool, extra: str) -> Iterator[Any]:
+    """A connection of the driver that gives Arrow, which asks the server by COPY. Its errors leave as ours."""
+    try:
+        from adbc_driver_manager import Error
+        from adbc_driver_postgresql import dbapi
+    except ImportError as error:
+        raise UnsupportedCapability(f"no driver for Arrow ({error})", f"pip install 'dmsjournal[{extra}]'") from error
+
     # The driver asks for all types as soon as it is connected, so our settings come with the login (checks/search_path.sql).
-    url = pool.url
     ours = "-csearch_path=pg_catalog,pg_temp -crow_security=off"
     options = f"{url.query.get('options', '')} {ours}".strip()  # the last of two counts
     servers = hosts_of(url)
@@ -149,49 +171,25 @@ def arrow_source(pool: sa.Engine) -> Iterator[Callable[[sa.TextClause, Mapping[s
     query = urlencode(given, quote_via=quote)  # libpq takes no + for a blank
     address = url.set(drivername="postgresql", host=None, port=None, query={}).render_as_string(hide_password=False) + f"?{query}"
     try:
-        with dbapi.connect(address, autocommit=True) as connection, connection.cursor() as cursor:
-            yield rows
+        with dbapi.connect(address, autocommit=autocommit) as connection:
+            yield connection
     except Error as error:
-        if error.sqlstate in _MISSING:
-            raise NotInstalled(None, REVISION) from error
-        if error.sqlstate in _TIMED_OUT:
-            raise DatabaseRefused(error.sqlstate, _line(str(error)), _TIMED_OUT[error.sqlstate]) from error
-        if _NO_OPTIONS in str(error):
-            raise DatabaseRefused(None, _line(str(error)), "Arrow needs a URL of the server itself", refused="login") from error
-        if error.sqlstate in _RETRY or (error.sqlstate or "08").startswith("08"):
-            raise Unavailable(_line(str(error))) from error
-        raise DatabaseRefused(error.sqlstate, _line(str(error)), "see the cause") from error
+        raise _arrow_error(error.sqlstate, str(error)) from error
 
 
-@contextmanager
-def copying(url: sa.URL, begin: str) -> Iterator[Callable[[str], Iterator[bytes]]]:
-    """See Engine.copying."""
-    from psycopg import Error
-
-    engine = engine_for(url, None, PoolBounds())
-
-    def copied(statement: str) -> Iterator[bytes]:
-        held: list[bytes] = []
-        size = 0
-        with raw.cursor() as cursor, cursor.copy(statement.encode()) as rows:
-            for row in rows:  # the server sends each one by itself
-                held.append(row)
-                size += len(row)
-                if size >= _COPIED:
-                    yield b"".join(held)
-                    held, size = [], 0
-        if held:
-            yield b"".join(held)
-
-    try:
-        with closing(engine.raw_connection()) as connection:
-            raw: Any = connection.dbapi_connection
-            raw.execute(begin.encode())
-            yield copied
-    except Error as error:
-        raise exc.DBAPIError.instance(None, None, error, Error) from error
-    finally:
-        engine.dispose()
+def _arrow_error(code: str | None, told: str) -> JournalError:
+    """An error of the driver that gives Arrow as ours; it quotes the whole statement behind what the server says."""
+    said = re.search(r"(?:ERROR|FATAL|PANIC): +(.+)", told)
+    message = _line(said[1] if said else told)
+    if code in _MISSING:
+        return NotInstalled(None, REVISION)
+    if code in _TIMED_OUT:
+        return DatabaseRefused(code, message, _TIMED_OUT[code])
+    if _NO_OPTIONS in told:
+        return DatabaseRefused(None, message, "Arrow needs a URL of the server itself", refused="login")
+    if code in _RETRY or (code or "08").startswith("08"):
+        return Unavailable(message)
+    return DatabaseRefused(code, message, "see the cause")
 
 
 COMPARES_TWINS = True  # of tables: another role's function or type may have the name of one of the server's

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import lru_cache
 from pathlib import Path
@@ -214,9 +214,9 @@ def arrow_source(pool: sa.Engine) -> Iterator[Callable[[sa.TextClause, Mapping[s
         yield rows_of
 
 
-def copying(url: sa.URL, begin: str) -> AbstractContextManager[Callable[[str], Iterator[bytes]]]:
-    """See Engine.copying. SQL Server copies rows in only."""
-    raise UnsupportedCapability("rows as one stream of text on SQL Server", "read them over JDBC")
+def copying(url: sa.URL, begin: Sequence[str]) -> AbstractContextManager[Callable[[str], Iterator[pa.RecordBatch]]]:
+    """See Engine.copying: its default driver gives no Arrow."""
+    raise UnsupportedCapability("a stream of Arrow of SQL Server", "read it over JDBC")
 
 
 def _with_odbc_driver(url: sa.URL) -> sa.URL:

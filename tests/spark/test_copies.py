@@ -121,7 +121,7 @@ def test_a_row_of_a_resource_that_is_not_in_the_plan_is_never_left_out(spark: Sp
 def test_what_the_database_says_is_told(url: str, begin: str, told: str) -> None:
     connection = Connection("postgres", sa.make_url(url), begin)
     with pytest.raises(DatabaseFailed, match=told):
-        list(connection.rows([Copy("upsert", ("body",), "COPY (SELECT pg_sleep(10)) TO STDOUT")]))
+        list(connection.rows([Copy("upsert", "SELECT pg_sleep(10)::text AS body")]))
 
 
 def test_a_login_that_is_refused_is_told(url: str) -> None:
