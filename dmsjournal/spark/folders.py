@@ -42,7 +42,7 @@ def in_spark(path: Path) -> str:
 
 @dataclass(frozen=True)
 class LocalFolder:
-    """A folder of this machine, as a place of files that tasks write: see lake_files.Place."""
+    """A folder of this machine, as a place of files that tasks write: see lake_files.FilePlace."""
 
     folder: Path
 

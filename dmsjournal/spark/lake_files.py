@@ -53,7 +53,7 @@ _STATISTICS = (
 )
 
 
-class Place(Protocol):
+class FilePlace(Protocol):
     """Where files go: a Store, or another place that goes to Spark's tasks. As Store has them."""
 
     @property
@@ -185,7 +185,7 @@ def together(value: str) -> str:
     return "by-resource"
 
 
-def remove(store: Place, files: Sequence[DataFile]) -> None:
+def remove(store: FilePlace, files: Sequence[DataFile]) -> None:
     """Removes files that were not committed, as far as that can be done."""
     with suppress(Exception):
         there = store.files()
@@ -194,7 +194,7 @@ def remove(store: Place, files: Sequence[DataFile]) -> None:
                 there.delete_file(file.path)
 
 
-def refuse_unseen(store: Place, files: Sequence[DataFile]) -> None:
+def refuse_unseen(store: FilePlace, files: Sequence[DataFile]) -> None:
     """On a disk of its own a worker writes where nobody else looks. Raises Unavailable."""
     if (folder := store.folder) is None:
         return
@@ -244,7 +244,7 @@ class FileWriter:
     """What a task does with its rows, as _ReadTask; see `write`. `keeps`: whether files have the column `by`, too. `codec`:
     Parquet's, which is in the files' names. `unbounded`: columns without statistics."""
 
-    store: Place
+    store: FilePlace
     schema: pa.Schema
     by: str | None
     kind: str | None
