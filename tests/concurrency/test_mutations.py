@@ -562,7 +562,7 @@ MUTATIONS = [
     Mutation(
         "a row whose document a fill has removed meanwhile gets none",
         test_tracked_races.test_a_row_comes_under_the_key_of_a_document_that_a_fill_removes,
-        ((GENERATED, "        IF stamped < cardinality(found) THEN", "        IF false THEN"),),
+        ((GENERATED, "        IF stamped < cardinality(known) THEN", "        IF false THEN"),),
         ("fill",),
         **TRACKING,
     ),
