@@ -172,7 +172,7 @@ def test_a_killed_command_is_followed_by_the_next_one(
         time.sleep(0.1)
     assert found == []
     soon = (
-        "UPDATE dms.Lease SET ExpiresAt = clock_timestamp() + interval '5 s'"
+        "UPDATE dms.Lease SET ExpiresAt = clock_timestamp() + interval '10 s'"
         " RETURNING to_char(ExpiresAt AT TIME ZONE 'UTC', 'HH24:MI:SS')"
     )
     [(ends_at,)] = commit(connections[0], soon)  # in place of 30 s
