@@ -1,4 +1,4 @@
-"""Rows that a task copies as Arrow: less than half the processor time of rows that come to Java by JDBC (docs/figures.md).
+"""Rows that a task copies as Arrow, so that they come neither to Java nor to Python objects (docs/figures.md).
 
 The texts are those of sql/postgres/queries/spark/sources. Source: docs/how-it-works.md, Spark.
 """
