@@ -36,7 +36,7 @@ from dmsjournal.spark.dataframes import Reading, read
 from dmsjournal.spark.folders import LocalFolder, folder_of, resource_folder
 from dmsjournal.spark.jobs import Progress, watched
 from dmsjournal.spark.lake_files import FileWriter
-from dmsjournal.spark.layout import Constant, Layout
+from dmsjournal.spark.layout import READ_AS, Constant, Layout
 from dmsjournal.spark.manifests import Counts, Manifest, OutputSettings
 from dmsjournal.spark.runs import Output, Run
 from dmsjournal.util.files import locked
@@ -400,8 +400,7 @@ def layout_of(reading: Reading, settings: OutputSettings) -> Layout:
     columns += [("key_values", pa.string()), ("old_key_values", pa.string())]
     columns += [("body", pa.string())] * settings.body
     columns += [("etag", pa.string()), ("last_modified", time)] * settings.etag
-    read_as = {"_commit_version": "change_version", "_commit_timestamp": "committed_at"}
-    sources: dict[str, dict[str, str | Constant]] = {kind: {"_change_type": Constant(kind)} | read_as for kind in KINDS}
+    sources = {kind: READ_AS | {"_change_type": Constant(kind)} for kind in KINDS}
     sources[KEY_CHANGE]["key_values"] = "new_key_values"
     names = {number: resource for resource, number in reading.plan.resources.items()}
     return Layout(pa.schema([*columns, ("resource", pa.string())]), sources, names, settings.body, settings.etag)

@@ -41,7 +41,7 @@ from dmsjournal.spark.extract import (
 from dmsjournal.spark.jobs import Progress, watched
 from dmsjournal.spark.lake_files import DataFile
 from dmsjournal.spark.lake_tables import ChangeTable, LakeSettings, LakeState, change_table
-from dmsjournal.spark.layout import Constant, Layout
+from dmsjournal.spark.layout import READ_AS, Constant, Layout
 from dmsjournal.spark.manifests import Counts
 from dmsjournal.spark.stores import Store
 from dmsjournal.util.version import VERSION
@@ -294,8 +294,7 @@ def layout_of(reading: Reading, settings: LakeSettings) -> Layout:
     """The columns of a window, with bodies as text."""
     has_body = settings.body is not None
     schema = schema_of(replace(settings, body=bodies.JSON) if has_body else settings)
-    shared: dict[str, str | Constant] = {"_commit_version": "change_version", "_commit_timestamp": "committed_at"}
-    shared["_window"] = Constant(reading.plan.last)
+    shared = READ_AS | {"_window": Constant(reading.plan.last)}
     words = {UPSERT: UPDATED if isinstance(reading.plan, Plan) else INSERT, DELETED: DELETE, KEY_CHANGE: KEY_BEFORE}
     sources = {kind: shared | {"_change_type": Constant(word)} for kind, word in words.items()}
     sources[KEY_CHANGE]["key_values"] = "old_key_values"

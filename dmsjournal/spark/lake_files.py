@@ -418,14 +418,11 @@ def _statistics(metadata: Any) -> dict[str, Any]:
         if name not in _STATISTICS or not groups or any(each is None or not each.has_min_max for each in groups):
             continue
         try:
-            lowest, highest = (min(each.min for each in groups), max(each.max for each in groups))
-            found["minValues"][name], found["maxValues"][name] = _told(lowest, up=False), _told(highest, up=True)
-        except (
-            OverflowError,
-            ValueError,
-        ):  # of a time that Python cannot hold; without a bound nobody skips the file
-            found["minValues"].pop(name, None)
+            lowest = _told(min(each.min for each in groups), up=False)
+            highest = _told(max(each.max for each in groups), up=True)
+        except (OverflowError, ValueError):  # Python cannot hold the time: without a bound, readers do not skip the file
             continue
+        found["minValues"][name], found["maxValues"][name] = lowest, highest
         found["nullCount"][name] = sum(each.null_count or 0 for each in groups)
     return found
 

@@ -28,6 +28,9 @@ class Constant:
     value: str | int
 
 
+READ_AS: dict[str, str | Constant] = {"_commit_version": "change_version", "_commit_timestamp": "committed_at"}  # of all kinds
+
+
 @dataclass(frozen=True)
 class Layout:
     """`schema`: the columns. `sources`: by kind and column, the column that it is read as, or a Constant; what is not named there
